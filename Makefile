@@ -1,0 +1,45 @@
+# Every target makes .venv itself and installs only what it needs. `make test PYTHON=python3.12` picks the Python,
+# `make test ARGS="-k kress"` passes options to pytest.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-slow check bench clean
+
+py := .venv/bin/python
+export MPLBACKEND = Agg
+
+# One thread a worker: XLA sizes its pool by NPROC, the BLAS under its linear algebra by OMP_NUM_THREADS.
+WORKERS ?= 2
+pytest := NPROC=1 OMP_NUM_THREADS=1 $(py) -m pytest -n $(WORKERS) --dist loadgroup
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' Makefile
+
+demo: ## Solve, predict and draw one problem into out/demo
+	@tools/bootstrap plot
+	$(py) -m edgewise demo --out out/demo
+
+test: ## Run the quick tests
+	@tools/bootstrap plot test
+	$(pytest) -m "not slow" $(ARGS)
+
+test-slow: ## Run the tests marked slow, within an hour
+	@tools/bootstrap plot test
+	$(pytest) -m slow $(ARGS)
+
+check: ## Check style, types, doctests, examples, documents and the wheel
+	@tools/bootstrap plot test all dev
+	$(py) -m ruff format --check .
+	$(py) -m ruff check .
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright
+	JAX_ENABLE_X64=1 $(py) -m pytest -q --doctest-modules edgewise
+	$(py) tools/check_examples.py
+	$(py) tools/check_readme.py
+	tools/check_wheel
+
+bench: ## Run the benchmarks
+	@tools/bootstrap plot test
+	$(py) -m benchmarks $(ARGS)
+
+clean: ## Remove .venv, out/demo, built packages and caches; keep runs/ and the rest of out/
+	rm -rf .venv out/demo build dist .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,65 @@
+"""Edgewise: boundary value problems, solved and learned on the boundary alone.
+
+Names are imported when they are first used, so that the command line answers before JAX is loaded.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from edgewise import precision as precision
+    from edgewise.geometry import Angle as Angle
+    from edgewise.geometry import Box as Box
+    from edgewise.geometry import Curve as Curve
+    from edgewise.geometry import Direction as Direction
+    from edgewise.geometry import Ellipse as Ellipse
+    from edgewise.geometry import FourierCurve as FourierCurve
+    from edgewise.geometry import Kite as Kite
+    from edgewise.geometry import Rotate as Rotate
+    from edgewise.geometry import Scale as Scale
+    from edgewise.geometry import StarCurve as StarCurve
+    from edgewise.geometry import Translate as Translate
+    from edgewise.kernels import Laplace as Laplace
+    from edgewise.potentials import Direct as Direct
+    from edgewise.potentials import Dirichlet as Dirichlet
+    from edgewise.potentials import DoubleLayer as DoubleLayer
+    from edgewise.potentials import Neumann as Neumann
+    from edgewise.potentials import Robin as Robin
+    from edgewise.potentials import SingleLayer as SingleLayer
+    from edgewise.precision import enable_x64 as enable_x64
+    from edgewise.problem import Problem as Problem
+    from edgewise.quadrature import Kress as Kress
+    from edgewise.quadrature import MonteCarlo as MonteCarlo
+    from edgewise.quadrature import Trapezoid as Trapezoid
+    from edgewise.quadrature import Uniform as Uniform
+    from edgewise.solution import Solution as Solution
+    from edgewise.solver import solve as solve
+
+_HOME = {
+    "geometry": ["Angle", "Box", "Curve", "Direction", "Ellipse", "FourierCurve", "Kite", "Rotate", "Scale", "StarCurve", "Translate"],
+    "kernels": ["Laplace"],
+    "potentials": ["Direct", "Dirichlet", "DoubleLayer", "Neumann", "Robin", "SingleLayer"],
+    "precision": ["enable_x64"],
+    "presets": ["preset"],
+    "problem": ["Problem"],
+    "quadrature": ["Kress", "MonteCarlo", "Trapezoid", "Uniform"],
+    "solution": ["Solution"],
+    "solver": ["solve"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULE_OF)]
+
+
+def __getattr__(name: str):
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"edgewise.{_MODULE_OF[name]}"), name)
+    if name == "precision":
+        return importlib.import_module("edgewise.precision")
+    raise AttributeError(f"edgewise has no name `{name}`; it has {', '.join(__all__[1:])}.")
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

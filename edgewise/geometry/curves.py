@@ -1,0 +1,133 @@
+"""Families of smooth closed plane curves."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from edgewise.geometry.family import AbstractCurve
+from edgewise.geometry.parameters import UserFunction, number
+
+
+class Curve(AbstractCurve):
+    """Any smooth closed curve: `function(s, ...)` gives the two coordinates, with period 2π in `s`.
+
+    >>> import jax.numpy as jnp
+    >>> egg = Curve(lambda s, a: (jnp.cos(s) * (1 + a * jnp.cos(s)), jnp.sin(s)))
+    >>> egg.point(0.0, a=0.3).tolist()
+    [1.3, 0.0]
+    """
+
+    function: UserFunction
+
+    def __init__(self, function: Callable):
+        self.function = UserFunction(function, "The function of a `Curve`", "s")
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        point = self.function(s, parameters)
+        point = jnp.stack(point) if isinstance(point, tuple | list) else jnp.asarray(point)
+        if point.shape != (2,):
+            raise ValueError(
+                f"The function of a `Curve` returned shape {point.shape} for one `s`; expected the two coordinates, (2,). "
+                "Write `Curve(lambda s, ...: (x, y))`."
+            )
+        return point
+
+
+class StarCurve(AbstractCurve):
+    """Curves given by their distance from the origin: x = radius(s, ...) · (cos s, sin s).
+
+    >>> import jax.numpy as jnp
+    >>> star = StarCurve(lambda s, t: 1 + 0.2 * t * jnp.sin(4 * s))
+    >>> sorted(star.names)
+    ['t']
+    """
+
+    radius: UserFunction
+
+    def __init__(self, radius: Callable):
+        self.radius = UserFunction(radius, "The radius of a `StarCurve`", "s")
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        radius = jnp.asarray(self.radius(s, parameters))
+        if radius.shape != ():
+            raise ValueError(
+                f"The radius of a `StarCurve` has shape {radius.shape} for one `s`; expected one number, (). "
+                "Write `StarCurve(lambda s, t: ...)`, for one `s` of one member."
+            )
+        return radius * jnp.stack([jnp.cos(s), jnp.sin(s)])
+
+
+class FourierCurve(AbstractCurve):
+    """Curves whose Fourier coefficients are the parameters.
+
+    x(s) = c₀ + Σ_m (c_{2m-1} cos ms + c_{2m} sin ms), m = 1, ..., degree. The rows c of the parameter `coefficients`,
+    of shape (2 degree + 1, 2), are points of the plane.
+
+    >>> circle = [[0, 0], [1, 0], [0, 1]]
+    >>> FourierCurve(degree=1).point(0.0, coefficients=jnp.array(circle)).tolist()
+    [1.0, 0.0]
+    """
+
+    degree: int = eqx.field(static=True)
+    coefficients: Any
+
+    def __init__(self, degree: int, coefficients: Any = "coefficients"):
+        if not isinstance(degree, int) or degree < 1:
+            raise ValueError(f"`degree` must be a whole number of at least 1, got {degree!r}: `FourierCurve(degree=3)`.")
+        self.degree = degree
+        self.coefficients = number(coefficients)
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        coefficients = jnp.asarray(self.coefficients)
+        expected = (2 * self.degree + 1, 2)
+        if coefficients.shape != expected:
+            raise ValueError(
+                f"The coefficients of a `FourierCurve` of degree {self.degree} have shape {coefficients.shape}; "
+                f"expected {expected}: the constant, then cos and sin of each mode."
+            )
+        modes = jnp.arange(1, self.degree + 1) * s
+        waves = jnp.stack([jnp.cos(modes), jnp.sin(modes)], axis=1).reshape(-1)
+        return coefficients[0] + waves @ coefficients[1:]
+
+
+class Ellipse(AbstractCurve):
+    """Ellipses x = (a cos s, b sin s). Semi-axes are numbers, or names of parameters.
+
+    >>> Ellipse(2.0, "b").point(0.0, b=1.0).tolist()
+    [2.0, 0.0]
+    """
+
+    a: Any
+    b: Any
+
+    def __init__(self, a: Any = "a", b: Any = "b"):
+        self.a, self.b = _positive("a", a), _positive("b", b)
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return jnp.stack([self.a * jnp.cos(s), self.b * jnp.sin(s)])
+
+
+class Kite(AbstractCurve):
+    """The kite of Colton and Kress: x = (cos s + bend · (cos 2s - 1), 1.5 sin s); concave for bend above 1/4.
+
+    >>> Kite().point(0.0).tolist()
+    [1.0, 0.0]
+    """
+
+    bend: Any
+
+    def __init__(self, bend: Any = 0.65):
+        self.bend = number(bend)
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return jnp.stack([jnp.cos(s) + self.bend * (jnp.cos(2 * s) - 1), 1.5 * jnp.sin(s)])
+
+
+def _positive(name: str, value: Any) -> Any:
+    value = number(value)
+    if isinstance(value, float) and not value > 0:
+        raise ValueError(f"Semi-axis `{name}` must be positive, got {value}: `Ellipse(2.0, 1.0)`.")
+    return value

@@ -1,0 +1,70 @@
+"""What every family is: parameters in, boundary out. All derivatives come from autodiff, here and only here."""
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from edgewise.geometry.boundary import Boundary
+from edgewise.geometry.parameters import bind, names_in
+
+
+class AbstractFamily(eqx.Module):
+    """Boundaries indexed by named parameters."""
+
+    dim: eqx.AbstractClassVar[int]
+
+    @abc.abstractmethod
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        """Position of boundary coordinate `s`. Numbers of this family are bound already; call `point` instead."""
+
+    def point(self, s: Any, **parameters: Any) -> Float[Array, " d"]:
+        """Position of boundary coordinate `s` on the member with these parameters."""
+        return bind(self, parameters).locate(jnp.asarray(s), parameters)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters this family reads."""
+        return names_in(self)
+
+
+class AbstractCurve(AbstractFamily):
+    """Smooth closed plane curves: `point` has period 2π in `s`."""
+
+    dim = 2
+
+    def boundary(
+        self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]
+    ) -> Boundary:
+        """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
+
+        A clockwise curve is turned round: its nodes are those of `-grid`.
+        """
+        orientation = jax.lax.stop_gradient(self.orientation(parameters)).astype(grid.dtype)
+        s = orientation * grid
+        x, first, second = jax.vmap(lambda s: self._derivatives(s, parameters))(s)
+        first = orientation * first
+        jacobian = jnp.linalg.norm(first, axis=-1)
+        normal = jnp.stack([first[:, 1], -first[:, 0]], axis=-1) / jacobian[:, None]
+        curvature = (first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]) / jacobian**3
+        return Boundary(s, x, normal, jacobian, weight * jacobian, curvature)
+
+    def orientation(self, parameters: Mapping[str, Any]) -> Array:
+        """+1 if `s` runs counterclockwise, -1 if clockwise: the sign of the enclosed area."""
+        s = jnp.linspace(0, 2 * jnp.pi, 256, endpoint=False)
+        x, y = jax.vmap(lambda s: self.point(s, **parameters))(s).T
+        return jnp.where(jnp.sum(x * jnp.roll(y, -1) - y * jnp.roll(x, -1)) < 0, -1.0, 1.0)
+
+    def _derivatives(self, s: Array, parameters: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+        def position(s):
+            return self.point(s, **parameters)
+
+        def velocity(s):
+            return jax.jvp(position, (s,), (jnp.ones_like(s),))[1]
+
+        first, second = jax.jvp(velocity, (s,), (jnp.ones_like(s),))
+        return position(s), first, second

@@ -1,0 +1,284 @@
+"""Named parameters: where they may lie (`Box`), and how functions and numbers refer to them by name."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+
+from edgewise.precision import is_concrete
+
+# What `solve`, `fit` and a data function already mean by these words.
+RESERVED = frozenset(
+    {"problem", "quadrature", "method", "tol", "chunk", "dtype", "extrapolate", "normal", "x", "s", "points", "outside"}
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """Numbers between `low` and `high`; arrays of any shape, entry by entry."""
+
+    low: Any
+    high: Any
+    shape: tuple[int, ...] = ()
+    default: None = None
+
+    @classmethod
+    def of(cls, name: str, bounds: Any) -> "Interval":
+        expected = f"`{name}=(low, high)` with low <= high, for example `Box({name}=(1.0, 2.0))`"
+        try:
+            low, high = bounds
+            low, high = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))
+        except (TypeError, ValueError):
+            raise ValueError(f"`{name}` got {bounds!r}; expected {expected}.") from None
+        if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low <= high)):
+            raise ValueError(f"`{name}` got low = {low.tolist()}, high = {high.tolist()}; expected {expected}, finite.")
+        # Nested tuples, not arrays: a box must be hashable to be a static part of a compiled function.
+        return cls(_nested_tuple(low), _nested_tuple(high), low.shape)
+
+    def problem_with(self, value: np.ndarray) -> str | None:
+        below, above = value < np.asarray(self.low), value > np.asarray(self.high)
+        if not np.any(below | above):
+            return None
+        first = np.argwhere(below | above)[0]
+        entry = tuple(first[first.size - len(self.shape) :])
+        low, high = np.asarray(self.low)[entry], np.asarray(self.high)[entry]
+        where = f"[{', '.join(map(str, entry))}]" if entry else ""
+        return f"{where} must lie in [{low}, {high}], got {value[tuple(first)]}"
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Array:
+        low, high = jnp.asarray(self.low), jnp.asarray(self.high)
+        return low + (high - low) * jax.random.uniform(key, (count, *self.shape), dtype=low.dtype)
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {self.high}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Direction:
+    """Unit vectors in `dim` dimensions, with a `default` for calls that leave it out."""
+
+    dim: int
+    default: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        if self.default is not None:
+            given = np.asarray(self.default, float)
+            if given.shape != (self.dim,) or not np.linalg.norm(given) > 0:
+                raise ValueError(
+                    f"`default` of `Direction({self.dim})` must be {self.dim} numbers, not all zero, got {self.default}."
+                )
+            object.__setattr__(self, "default", tuple(float(v) for v in given / np.linalg.norm(given)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def problem_with(self, value: np.ndarray) -> str | None:
+        norms = np.linalg.norm(value, axis=-1)
+        worst = np.argmax(np.abs(norms - 1))
+        if np.abs(norms - 1).flat[worst] <= 1e-6:
+            return None
+        return f" must be a unit vector, got one of length {norms.flat[worst]:.6g}; divide it by its length"
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Array:
+        normal = jax.random.normal(key, (count, self.dim))
+        return normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
+
+    def __str__(self) -> str:
+        return f"a unit vector of {self.dim} components"
+
+
+@dataclasses.dataclass(frozen=True)
+class Angle:
+    """An angle in radians; any real number, equal modulo 2π."""
+
+    default: float | None = None
+    shape: tuple[int, ...] = ()
+
+    def problem_with(self, value: np.ndarray) -> str | None:
+        return None
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Array:
+        return jax.random.uniform(key, (count,), maxval=2 * jnp.pi)
+
+    def __str__(self) -> str:
+        return "an angle in radians"
+
+
+class Box(eqx.Module):
+    """Named parameters and where each may lie.
+
+    Each is `(low, high)` (scalars, or arrays for a vector), a `Direction` or an `Angle`. One with a default may be left
+    out of a call. A leading axis on a value makes a batch.
+
+    >>> box = Box(t=(1.0, 2.0), direction=Direction(3, default=(0, 0, 1)))
+    >>> box.names
+    ('t', 'direction')
+    >>> box.check({"t": 2.3})
+    Traceback (most recent call last):
+    ...
+    ValueError: `t` must lie in [1.0, 2.0], got 2.3. Pass `extrapolate=True` to go outside the box.
+    """
+
+    specs: tuple[tuple[str, Interval | Direction | Angle], ...] = eqx.field(static=True)
+
+    def __init__(self, **ranges: Any):
+        for name in ranges:
+            if name in RESERVED:
+                raise ValueError(f"`{name}` cannot name a parameter: it means something else in calls. Rename it.")
+        self.specs = tuple(
+            (name, spec if isinstance(spec, Direction | Angle) else Interval.of(name, spec))
+            for name, spec in ranges.items()
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.specs)
+
+    def check(
+        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None
+    ) -> tuple[dict[str, Array], frozenset[str]]:
+        """The parameters as arrays, defaults filled in, and the names of those with a leading batch axis."""
+        example = ", ".join(f"{name}={_example(spec)}" for name, spec in self.specs)
+        unknown = [name for name in given if name not in self.names]
+        if unknown:
+            raise ValueError(
+                f"Unknown parameter{'s' * (len(unknown) > 1)} {_ticked(unknown)}; this problem has "
+                f"{_ticked(self.names) or 'none'}. Write `solve(problem{', ' * bool(example)}{example})`."
+            )
+        values, batched, lengths = {}, set(), {}
+        for name, spec in self.specs:
+            if name not in given and spec.default is None:
+                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. Write `solve(problem, {example})`.")
+            value = given.get(name, spec.default)
+            try:
+                value = jnp.asarray(value, dtype)
+            except (TypeError, ValueError):
+                raise ValueError(f"`{name}` must be {spec}, got {value!r}. Write `{name}={_example(spec)}`.") from None
+            rank = len(spec.shape)
+            if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
+                raise ValueError(
+                    f"`{name}` has shape {value.shape}; expected {spec.shape}, or (members, *{spec.shape}) for a batch. "
+                    f"Write `{name}={_example(spec)}`."
+                )
+            if value.ndim > rank:
+                batched.add(name)
+                lengths[name] = value.shape[0]
+            if is_concrete(value):
+                concrete = np.asarray(value, float)
+                if not np.all(np.isfinite(concrete)):
+                    raise ValueError(f"`{name}` must be finite and in {spec}, got {concrete.tolist()}.")
+                complaint = None if extrapolate else spec.problem_with(concrete)
+                if complaint:
+                    cure = " Pass `extrapolate=True` to go outside the box." if isinstance(spec, Interval) else ""
+                    raise ValueError(f"`{name}`{complaint}.{cure}")
+            values[name] = value
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"Batched parameters must have equally many members, got {lengths}.")
+        if 0 in lengths.values():
+            raise ValueError(f"A batch needs at least one member, got {lengths}. Pass at least one value.")
+        return values, frozenset(batched)
+
+    def sample(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
+        """`count` members drawn uniformly."""
+        keys = jax.random.split(key, max(len(self.specs), 1))
+        return {name: spec.sample(k, count) for (name, spec), k in zip(self.specs, keys, strict=False)}
+
+
+class Parameter(eqx.Module):
+    """A number that is not known yet: the parameter of that name."""
+
+    name: str = eqx.field(static=True)
+
+
+def number(value: Any) -> Any:
+    """A field that holds a number or, given a string, the name of the parameter that will supply it."""
+    if isinstance(value, str):
+        return Parameter(value)
+    if isinstance(value, Parameter | complex) or eqx.is_array(value):
+        return value
+    if isinstance(value, int | float | np.number):
+        return float(value)
+    return jnp.asarray(value)
+
+
+class UserFunction(eqx.Module):
+    """A function a user wrote: one point first, then by keyword whatever it names."""
+
+    function: Any
+    names: tuple[str, ...] = eqx.field(static=True)
+    takes_all: bool = eqx.field(static=True)
+
+    def __init__(self, function: Callable, role: str, first: str):
+        if not callable(function):
+            raise TypeError(f"{role} must be a function of `{first}` and named parameters, got {function!r}.")
+        # A plain function is not an array: it must be static, or a solution could not leave `jax.jit`.
+        self.function = function if isinstance(function, eqx.Module) else _Static(function)
+        signature = inspect.signature(function).parameters.values()
+        positional = [p for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if not positional and not any(p.kind is p.VAR_POSITIONAL for p in signature):
+            raise TypeError(f"{role} must take the point `{first}` first: `lambda {first}, ...: ...`.")
+        named = [*positional[1:], *(p for p in signature if p.kind is p.KEYWORD_ONLY)]
+        # An argument with a default belongs to the function itself, unless a parameter bears its name.
+        self.names = tuple(p.name for p in named if p.default is p.empty)
+        self.takes_all = any(p.kind is p.VAR_KEYWORD for p in signature)
+
+    def __call__(self, point: Array, known: Mapping[str, Any]) -> Any:
+        wanted = known if self.takes_all else {name: known[name] for name in self.names}
+        return self.function(point, **wanted)
+
+
+class _Static(eqx.Module):
+    function: Callable = eqx.field(static=True)
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
+def names_in(tree: Any) -> frozenset[str]:
+    """Every parameter name that numbers and functions in `tree` refer to."""
+
+    def is_named(node):
+        return isinstance(node, Parameter | UserFunction)
+
+    found: set[str] = set()
+    for node in jax.tree_util.tree_leaves(tree, is_leaf=is_named):
+        if isinstance(node, Parameter):
+            found.add(node.name)
+        elif isinstance(node, UserFunction):
+            found.update(node.names)
+            found.update(names_in(node.function))
+    return frozenset(found)
+
+
+def bind(tree: Any, parameters: Mapping[str, Any]) -> Any:
+    """`tree` with every `Parameter` replaced by its value."""
+
+    def is_parameter(node):
+        return isinstance(node, Parameter)
+
+    return jax.tree_util.tree_map(
+        lambda node: parameters[node.name] if is_parameter(node) else node, tree, is_leaf=is_parameter
+    )
+
+
+def _nested_tuple(array: np.ndarray) -> Any:
+    return float(array) if array.ndim == 0 else tuple(_nested_tuple(row) for row in array)
+
+
+def _example(spec: Interval | Direction | Angle) -> str:
+    if isinstance(spec, Interval):
+        return str(((np.asarray(spec.low) + np.asarray(spec.high)) / 2).tolist())
+    if isinstance(spec, Direction):
+        return str(spec.default or (1.0,) + (0.0,) * (spec.dim - 1))
+    return "0.0"
+
+
+def _ticked(names) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,71 @@
+"""Families moved, rotated or scaled. The amounts are numbers, or names of parameters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from edgewise.geometry.family import AbstractCurve
+from edgewise.geometry.parameters import Parameter, number
+
+
+class Translate(AbstractCurve):
+    """A family moved by `offset`, two numbers or the name of a vector parameter.
+
+    >>> from edgewise.geometry.curves import Ellipse
+    >>> Translate(Ellipse(2.0, 1.0), (0.0, 3.0)).point(0.0).tolist()
+    [2.0, 3.0]
+    """
+
+    family: AbstractCurve
+    offset: Any
+
+    def __init__(self, family: AbstractCurve, offset: Any):
+        self.family, self.offset = family, number(offset)
+        if not isinstance(self.offset, Parameter) and jnp.shape(self.offset) != (2,):
+            raise ValueError(f"`offset` must be two numbers or a parameter's name, got {offset!r}.")
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.family.locate(s, parameters) + jnp.asarray(self.offset)
+
+
+class Rotate(AbstractCurve):
+    """A family turned counterclockwise about the origin by `angle` (radians).
+
+    >>> from edgewise.geometry.curves import Ellipse
+    >>> abs(Rotate(Ellipse(2.0, 1.0), jnp.pi / 2).point(0.0)[1] - 2) < 1e-6
+    Array(True, dtype=bool)
+    """
+
+    family: AbstractCurve
+    angle: Any
+
+    def __init__(self, family: AbstractCurve, angle: Any):
+        self.family, self.angle = family, number(angle)
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
+        x, y = self.family.locate(s, parameters)
+        return jnp.stack([cosine * x - sine * y, sine * x + cosine * y])
+
+
+class Scale(AbstractCurve):
+    """A family scaled about the origin by `factor`.
+
+    >>> from edgewise.geometry.curves import Kite
+    >>> Scale(Kite(), "size").point(0.0, size=2.0).tolist()
+    [2.0, 0.0]
+    """
+
+    family: AbstractCurve
+    factor: Any
+
+    def __init__(self, family: AbstractCurve, factor: Any):
+        self.family, self.factor = family, number(factor)
+        if isinstance(self.factor, float) and not self.factor > 0:
+            raise ValueError(f"`factor` must be positive, got {factor}: `Scale(family, 2.0)`.")
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.factor * self.family.locate(s, parameters)
+

@@ -1,0 +1,155 @@
+"""Linear systems: a direct solve, and GMRES that takes a first guess and counts applications of the matrix."""
+
+import functools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Inexact
+from threadpoolctl import ThreadpoolController
+
+from edgewise.precision import is_concrete
+from edgewise.special import wave_numbers
+
+Operator = Callable[[Array], Array]
+
+
+def direct(matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"]) -> Inexact[Array, "b n"]:
+    """Gaussian elimination with partial pivoting, for a batch of systems.
+
+    On the CPU, with values at hand, systems go to LAPACK side by side, one thread each: twice as fast on two cores as two
+    threads on one system after the other, which is what XLA does. A singular system gives infinities.
+    """
+    if is_concrete(matrices, rhs) and jax.default_backend() == "cpu":
+        return jnp.asarray(_lapack(np.asarray(matrices), np.asarray(rhs)))
+    return jax.vmap(jnp.linalg.solve)(matrices, rhs)
+
+
+def _lapack(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    workers = min(len(rhs), os.cpu_count() or 1)
+
+    def some(start: int) -> np.ndarray:
+        part = slice(start, None, workers)
+        try:
+            return np.linalg.solve(matrices[part], rhs[part, :, None])[..., 0]
+        except np.linalg.LinAlgError:
+            return np.full_like(rhs[part], np.inf)
+
+    solution = np.empty_like(rhs)
+    if workers == 1:
+        return some(0)
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        for start, part in enumerate(pool.map(some, range(workers))):
+            solution[start::workers] = part
+    return solution
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    """Finding the libraries takes milliseconds: once is enough."""
+    return ThreadpoolController()
+
+
+def gmres(
+    apply: Operator,
+    rhs: Inexact[Array, " n"],
+    *,
+    tol: float,
+    guess: Inexact[Array, " n"] | None = None,
+    precondition: Operator = lambda x: x,
+    max_applications: int = 200,
+) -> tuple[Inexact[Array, " n"], Array, Array]:
+    """Left-preconditioned GMRES without restarts, differentiable in whatever `apply` and `rhs` depend on.
+
+    Returns the solution, the number of applications of the matrix, and the relative (preconditioned) residual reached.
+    Every application counts, also the first, which a guess needs and zero does not.
+    """
+
+    def solve(apply, rhs):
+        start = jnp.zeros_like(rhs) if guess is None else guess
+        spent = 0 if guess is None else 1
+        residual = precondition(rhs - apply(start) if spent else rhs)
+        threshold = tol * jnp.linalg.norm(precondition(rhs))
+        correction, steps, size = _krylov(lambda x: precondition(apply(x)), residual, threshold, max_applications - spent)
+        return start + correction, (steps + spent, size * tol / jnp.where(threshold > 0, threshold, 1))
+
+    def solve_transposed(transposed, rhs):
+        # (PA)ᵀ z = rhs and y = Pᵀ z: the same spectrum, so as fast as the solve itself.
+        backwards = jax.linear_transpose(precondition, rhs)
+        z, steps, size = _krylov(
+            lambda x: transposed(backwards(x)[0]), rhs, tol * jnp.linalg.norm(rhs), max_applications
+        )
+        return backwards(z)[0], (steps, size)
+
+    solution, (applications, reached) = jax.lax.custom_linear_solve(
+        apply, rhs, solve, solve_transposed, has_aux=True
+    )
+    return solution, applications, reached
+
+
+def _krylov(apply: Operator, residual: Array, threshold: Array, steps: int) -> tuple[Array, Array, Array]:
+    """Minimises |residual - apply(x)| over Krylov spaces until below `threshold`; returns x, the steps, the minimum."""
+    dtype = residual.dtype
+    norm = jnp.linalg.norm(residual)
+    basis = jnp.zeros((steps + 1, residual.shape[0]), dtype).at[0].set(residual / jnp.where(norm > 0, norm, 1))
+    triangle = jnp.eye(steps, dtype=dtype)
+    rotations = jnp.zeros((steps, 2), dtype)
+    target = jnp.zeros(steps + 1, dtype).at[0].set(norm)
+
+    def unfinished(state):
+        step, *_, target = state
+        return (step < steps) & (jnp.abs(target[step]) > threshold)
+
+    def arnoldi(state):
+        step, basis, triangle, rotations, target = state
+        vector = apply(basis[step])
+        column = jnp.zeros(steps + 1, dtype)
+        # Twice is enough: one pass of classical Gram-Schmidt loses orthogonality, a second restores it.
+        for _ in range(2):
+            projection = basis.conj() @ vector
+            vector = vector - basis.T @ projection
+            column = column + projection
+        length = jnp.linalg.norm(vector)
+        basis = basis.at[step + 1].set(vector / jnp.where(length > 0, length, 1))
+        column = jax.lax.fori_loop(0, step, lambda i, column: _rotate(column, i, rotations[i]), column.at[step + 1].set(length))
+        size = jnp.sqrt(jnp.abs(column[step]) ** 2 + jnp.abs(column[step + 1]) ** 2)
+        rotation = jnp.stack([column[step].conj(), column[step + 1]]) / jnp.where(size > 0, size, 1)
+        column, target = _rotate(column, step, rotation), _rotate(target, step, rotation)
+        return step + 1, basis, triangle.at[:, step].set(column[:-1]), rotations.at[step].set(rotation), target
+
+    state = (jnp.zeros((), int), basis, triangle, rotations, target)
+    step, basis, triangle, _, target = jax.lax.while_loop(unfinished, arnoldi, state)
+    # Columns not reached are still those of the identity, and their targets are zeroed.
+    reached = jnp.where(jnp.arange(steps) < step, target[:-1], 0)
+    weights = jax.scipy.linalg.solve_triangular(triangle, reached)
+    return basis[:-1].T @ weights, step, jnp.abs(target[step])
+
+
+def _rotate(vector: Array, i: Array, rotation: Array) -> Array:
+    """A Givens rotation of entries i and i + 1."""
+    cosine, sine = rotation
+    upper, lower = vector[i], vector[i + 1]
+    return vector.at[i].set(cosine * upper + sine * lower).at[i + 1].set(-sine * upper + cosine.conj() * lower)
+
+
+def circle_preconditioner(order: int, jacobian: Array) -> Operator:
+    """The inverse, on a circle, of an operator of this order: -1 for a single layer, +1 for a hypersingular one.
+
+    Acts on the first n entries, the boundary's; entries behind them pass.
+    """
+    n = jacobian.shape[0]
+    if order == 0:
+        return lambda residual: residual
+    size = jnp.asarray(np.maximum(2.0 * np.abs(wave_numbers(n)), 1) ** -order, jacobian.dtype)
+    # A single layer acts on density times jacobian; a hypersingular one divides by the jacobian.
+    scaling = jacobian**order
+
+    def precondition(residual):
+        smooth = jnp.fft.ifft(jnp.fft.fft(residual[:n]) * size)
+        smooth = smooth if jnp.iscomplexobj(residual) else smooth.real
+        return jnp.append(smooth * scaling, residual[n:])
+
+    return precondition

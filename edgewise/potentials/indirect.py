@@ -1,0 +1,139 @@
+"""Fields made of one layer of an unknown density."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from edgewise.kernels import AbstractKernel, Layer
+from edgewise.potentials.conditions import AbstractCondition, Neumann
+from edgewise.potentials.representation import (
+    AbstractRepresentation,
+    Member,
+    Side,
+    Strengths,
+    bordered,
+    constant_column,
+    double_jump,
+)
+
+
+class SingleLayer(AbstractRepresentation):
+    """u = S φ + c, with ∫ φ = total charge (0 unless the problem says otherwise).
+
+    Continuous across the boundary, so one density serves both sides at once for Dirichlet data: the paper's global problem.
+    There its equation is of the first kind (it amplifies rounding by the number of nodes, no more); for Neumann and Robin
+    data of the second.
+
+    `cure=False` leaves out constant and constraint: u = S φ, the paper's own form, singular on a curve of
+    logarithmic capacity 1, such as the unit circle.
+    """
+
+    kernel: AbstractKernel
+    cure: bool = eqx.field(static=True, default=True)
+
+    def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
+        value: tuple[Layer, ...] = ("single",) if condition.takes_value else ()
+        flux: tuple[Layer, ...] = ("adjoint_double",) if condition.takes_flux else ()
+        return value + flux
+
+    def order(self, condition: AbstractCondition) -> int:
+        return 0 if condition.takes_flux else -1
+
+    def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
+        if side == "both" and condition.takes_flux:
+            return "a single layer's ∂u/∂n jumps, so it cannot meet one flux on both sides. Use `DoubleLayer(kernel)`"
+        if not self.cure and condition.takes_flux:
+            return "`cure=False` is for Dirichlet data. Use `SingleLayer(kernel)`"
+        return None
+
+    def equation(self, member: Member) -> Array:
+        matrix = jnp.zeros((), member.boundary.x.dtype)
+        if member.condition.takes_value:
+            matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
+        if member.condition.takes_flux:
+            identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
+            matrix = matrix + member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
+        if not self.cure:
+            return matrix
+        return bordered(matrix, constant_column(member), member.boundary.weight)
+
+    def rhs(self, member: Member) -> Array:
+        if not self.cure:
+            return member.data
+        return jnp.append(member.data, _total(member))
+
+    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
+        if isinstance(member.condition, Neumann):
+            constant = -_mean(member, density, self.kernel, "single") if member.side == "interior" else 0 * constant
+        return Strengths(density * member.boundary.jacobian, None, constant)
+
+
+class DoubleLayer(AbstractRepresentation):
+    """u = D φ + c, with ∫ φ = 0; a prescribed charge is spread over the boundary as a single layer.
+
+    For Dirichlet data its equation is of the second kind. For Neumann data it is hypersingular.
+    """
+
+    kernel: AbstractKernel
+
+    def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
+        value: tuple[Layer, ...] = ("double",) if condition.takes_value else ()
+        flux: tuple[Layer, ...] = ("hypersingular",) if condition.takes_flux else ()
+        return value + flux
+
+    def order(self, condition: AbstractCondition) -> int:
+        return 1 if condition.takes_flux else 0
+
+    def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
+        if side == "both" and condition.takes_value:
+            return "a double layer jumps, so it cannot meet one boundary value on both sides. Use `SingleLayer(kernel)`"
+        return None
+
+    def equation(self, member: Member) -> Array:
+        identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
+        matrix = jnp.zeros((), member.boundary.x.dtype)
+        if member.condition.takes_value:
+            value = member.layer(self.kernel, "double") + double_jump(member.side) * identity
+            matrix = matrix + member.value_weight[:, None] * value
+        if member.condition.takes_flux:
+            matrix = matrix + member.layer(self.kernel, "hypersingular")
+        return bordered(matrix, constant_column(member), member.boundary.weight)
+
+    def rhs(self, member: Member) -> Array:
+        data = member.data
+        if member.side == "exterior":
+            even = self._even_charge(member)
+            if member.condition.takes_value:
+                data = data - member.value_weight * (member.layer(self.kernel, "single") @ even)
+            if member.condition.takes_flux:
+                data = data - (member.layer(self.kernel, "adjoint_double") @ even - even / 2)
+        return jnp.append(data, jnp.zeros((), data.dtype))
+
+    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
+        if isinstance(member.condition, Neumann):
+            inside = member.side == "interior"
+            constant = -_mean(member, density, self.kernel, "double") + _average(member, density) / 2 if inside else 0 * constant
+        single = self._even_charge(member) * member.boundary.jacobian if member.side == "exterior" else None
+        return Strengths(single, density, constant)
+
+    def _even_charge(self, member: Member) -> Array:
+        """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""
+        return _total(member) / (2 * jnp.pi * member.boundary.jacobian)
+
+
+def _total(member: Member) -> Array:
+    """The total charge: given, or, for Neumann data outside, the data's own. Inside it is zero."""
+    if member.side == "interior":
+        return jnp.zeros((), member.data.dtype)
+    if isinstance(member.condition, Neumann):
+        return -member.integral(member.data) if member.side == "exterior" else jnp.zeros((), member.data.dtype)
+    return member.charge.astype(member.data.dtype)
+
+
+def _average(member: Member, values: Array) -> Array:
+    return member.integral(values) / member.boundary.measure
+
+
+def _mean(member: Member, density: Array, kernel: AbstractKernel, layer: Layer) -> Array:
+    """Mean over the boundary of the layer's principal value."""
+    return _average(member, member.layer(kernel, layer) @ density)

@@ -1,0 +1,60 @@
+"""What every rule is: nodes on a boundary, and how the integral over them is computed when target and source meet."""
+
+import abc
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from edgewise.geometry import Boundary
+from edgewise.kernels import AbstractKernel, Layer, Singularity
+
+
+class AbstractQuadrature(eqx.Module):
+    """A rule for integrals over a boundary; declares what it `resolves`."""
+
+    num_nodes: eqx.AbstractVar[int]
+    resolves: eqx.AbstractClassVar[Singularity]
+    solves: ClassVar[bool] = True
+    """Whether its own nodes may serve as targets, so that an equation can be solved on them."""
+
+    @abc.abstractmethod
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the nodes in [0, 2π], and the weights without the jacobian."""
+
+    @abc.abstractmethod
+    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
+        """The layer on the boundary as a matrix: density at this rule's nodes in, principal value there out."""
+
+    def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
+        """How well the nodes resolve the geometry: by how much Gauss's identity is missed on them."""
+        return jnp.zeros((), boundary.x.dtype)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        """The nodes of this rule on one member."""
+        grid, weight = self.grid()
+        return family.boundary(jnp.asarray(grid, dtype), jnp.asarray(weight, dtype), parameters)
+
+
+def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layers: tuple[Layer, ...]) -> None:
+    """Raises, early and with the rule to use instead, if the rule cannot integrate these layers."""
+    for layer in layers:
+        need = kernel.singularity(layer)
+        if quadrature.resolves < need:
+            given = f"{type(quadrature).__name__}({quadrature.num_nodes})"
+            article = "is" if need in (Singularity.SMOOTH, Singularity.HYPERSINGULAR) else f"has a {need} singularity:"
+            raise ValueError(
+                f"`{given}` resolves {quadrature.resolves} integrands; the {layer.replace('_', ' ')} layer of "
+                f"`{kernel.name}` {article} {need}. Use `Kress({quadrature.num_nodes})`."
+            )
+
+
+def check_num_nodes(name: str, num_nodes: int, *, even: bool) -> int:
+    """A usable number of nodes, or an error that says which one to use."""
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 4:
+        raise ValueError(f"`num_nodes` must be a whole number of at least 4, got {num_nodes!r}. Write `{name}(256)`.")
+    if even and num_nodes % 2:
+        raise ValueError(f"`num_nodes` of `{name}` must be even, got {num_nodes}. Write `{name}({num_nodes + 1})`.")
+    return int(num_nodes)

@@ -1,0 +1,181 @@
+"""`Solution`: a density on a boundary, read anywhere."""
+
+import enum
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Inexact
+
+from edgewise.density import AbstractDensity
+from edgewise.geometry import Boundary
+from edgewise.potentials import Strengths
+from edgewise.potentials.evaluate import Field, Quantity, evaluate
+from edgewise.precision import is_concrete
+from edgewise.problem import Problem
+from edgewise.quadrature import Trapezoid
+
+
+class Code(enum.IntEnum):
+    """How a computation ended, from well to worst."""
+
+    CONVERGED = 0
+    UNRESOLVED = 1
+    NO_CONVERGENCE = 2
+    INCOMPATIBLE = 3
+    NOT_FINITE = 4
+
+
+MESSAGES = {
+    Code.CONVERGED: "converged",
+    Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, `quadrature=Kress(...)`",
+    Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
+    Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
+    Code.NOT_FINITE: "the data are not finite at some node. Keep their singularities off the boundary",
+}
+
+
+class Result(eqx.Module):
+    """How a computation ended, in a word that a program can test (`ok`) and one that a person can read (`str`)."""
+
+    code: Array
+
+    @property
+    def ok(self) -> bool:
+        return bool(np.all(np.asarray(self.code) == 0))
+
+    @property
+    def message(self) -> str:
+        codes = np.atleast_1d(np.asarray(self.code))
+        worst = Code(codes.max())
+        if codes.size == 1 or worst == Code.CONVERGED:
+            return MESSAGES[worst]
+        return f"{int(np.sum(codes != 0))} of {codes.size} members: {MESSAGES[worst]}"
+
+    def __str__(self) -> str:
+        return self.message if is_concrete(self.code) else "traced"
+
+
+class Solution(eqx.Module):
+    """The solution of one member, or of a batch of them.
+
+    Call it with points of shape (..., 2) for the field, `gradient` for its gradient: correct up to the boundary and on it.
+    Points on the wrong side are NaN. A batch has a length, gives its members by index and puts a member axis first.
+    """
+
+    problem: Problem
+    parameters: dict[str, Array]
+    density: AbstractDensity
+    boundary: Boundary
+    strengths: Strengths
+    result: Result
+    stats: dict[str, Any]
+    batched: bool = eqx.field(static=True)
+    """Whether every array has a leading member axis."""
+
+    def __call__(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "..."]:
+        """The field at points of shape (..., d)."""
+        return self._read(points, "potential", outside)
+
+    def gradient(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "... d"]:
+        """The gradient of the field at points of shape (..., d)."""
+        return self._read(points, "gradient", outside)
+
+    @property
+    def at_infinity(self) -> Array:
+        """The constant that an exterior field tends to, beside its total charge times G."""
+        if self.problem.side == "interior":
+            raise AttributeError("An interior solution has no behaviour at infinity; expected side \"exterior\" or \"both\".")
+        return self.strengths.constant
+
+    def residual(self) -> Inexact[Array, "... m"]:
+        """What the boundary condition misses, at nodes twice as fine as those of the solve."""
+        residual = _residuals(self.problem, *self._with_member_axis())
+        return residual if self.batched else residual[0]
+
+    def __len__(self) -> int:
+        if not self.batched:
+            raise TypeError("A solution of one member has no length; pass an array, `solve(problem, t=jnp.linspace(1, 2, 500))`.")
+        return self.density.values.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __getitem__(self, index: int) -> "Solution":
+        length = len(self)
+        if not -length <= index < length:
+            raise IndexError(f"Member {index} of a batch of {length}: expected {-length} to {length - 1}.")
+
+        def take(tree):
+            return jax.tree_util.tree_map(lambda leaf: leaf[index], tree)
+
+        parts = (self.parameters, self.density, self.boundary, self.strengths, self.result, self.stats)
+        return Solution(self.problem, *map(take, parts), batched=False)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def _read(self, points: Any, quantity: Quantity, outside: str) -> Array:
+        if outside not in ("nan", "error"):
+            raise ValueError(f'`outside` must be "nan" or "error", got {outside!r}.')
+        points = jnp.asarray(points, self.boundary.x.dtype)
+        dim = self.problem.family.dim
+        if points.ndim == 0 or points.shape[-1] != dim:
+            raise ValueError(
+                f"`points` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array([0.3, 0.2])`, "
+                f"many have shape (m, {dim})."
+            )
+        flat = points.reshape(-1, dim)
+        members = (len(self),) if self.batched else ()
+        if flat.shape[0] == 0:
+            return jnp.zeros((*members, *points.shape[: -1 if quantity == "potential" else None]), flat.dtype)
+        value, right = evaluate(self._fields(), flat, quantity)
+        if outside == "error" and is_concrete(right):
+            self._complain(flat, np.asarray(right))
+        shaped_right = right if quantity == "potential" else right[..., None]
+        value = jnp.where(shaped_right, value, jnp.nan)
+        tail = points.shape[:-1] + value.shape[2:]
+        return value.reshape(*members, *tail)
+
+    def _complain(self, points: Array, right: np.ndarray) -> None:
+        wrong = np.argwhere(~right)
+        if len(wrong):
+            first = np.asarray(points[wrong[0][1]]).tolist()
+            raise ValueError(
+                f"{len(wrong)} of {right.size} points lie on the wrong side of the boundary, the first at {first}; "
+                f'the problem is "{self.problem.side}". Leave them out, or pass `outside="nan"`.'
+            )
+
+    def _fields(self) -> Field:
+        """The layers of every member, with a member axis also for a single one."""
+        return _fields(self.problem, *self._with_member_axis())
+
+    def _with_member_axis(self) -> tuple[dict[str, Array], Strengths]:
+        parts = (self.parameters, self.strengths)
+        return parts if self.batched else jax.tree_util.tree_map(lambda leaf: jnp.asarray(leaf)[None], parts)
+
+
+@eqx.filter_jit
+def _fields(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Field:
+    return jax.vmap(lambda p, s: _field(problem, p, s))(parameters, strengths)
+
+
+def _field(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Field:
+    return Field(problem.representation.kernel, problem.family, problem.side, parameters, strengths)
+
+
+@eqx.filter_jit
+def _residuals(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Array:
+    def one(parameters, strengths):
+        field = _field(problem, parameters, strengths)
+        rule = Trapezoid(field.layers.x.shape[0])
+        member = problem.member(rule, parameters, field.layers.x.dtype)
+        missed = -member.data
+        if member.condition.takes_value:
+            values = jax.vmap(lambda x: field.near(x, "potential")[0])(member.boundary.x)
+            missed = missed + member.value_weight * values
+        if member.condition.takes_flux:
+            slopes = jax.vmap(lambda x: field.near(x, "gradient")[0])(member.boundary.x)
+            missed = missed + jnp.sum(slopes * member.boundary.normal, axis=-1)
+        return missed
+
+    return jax.vmap(one)(parameters, strengths)

@@ -1,0 +1,295 @@
+"""`solve`: the classical verb. Every member up to rounding, alone or in batches."""
+
+import dataclasses
+import logging
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from edgewise import linear
+from edgewise.density import NodalDensity
+from edgewise.geometry import Boundary
+from edgewise.geometry.checks import are_star_shaped, crosses_itself
+from edgewise.geometry.parameters import Interval
+from edgewise.potentials import Member, Neumann, Strengths
+from edgewise.precision import is_concrete, working_dtype
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, Kress, Trapezoid, check_resolves
+from edgewise.solution import Code, Result, Solution
+from edgewise.special import tail
+
+logger = logging.getLogger("edgewise")
+
+# Node counts tried in turn where the caller names no rule.
+LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
+# Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
+# and again, while a larger piece is asked from the system each time, which takes longer than filling it.
+BATCH_BYTES = 2**23
+
+Parts = tuple[NodalDensity, Boundary, Strengths, Result, dict[str, Array]]
+Values = dict[str, Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to solve: what stays the same for every member."""
+
+    method: Literal["direct", "gmres"]
+    tol: float
+    dtype: np.dtype
+    chunk: int | None
+
+
+def solve(
+    problem: Problem,
+    *,
+    quadrature: AbstractQuadrature | None = None,
+    method: Literal["direct", "gmres"] = "direct",
+    tol: float | None = None,
+    chunk: int | None = None,
+    dtype: str | None = None,
+    extrapolate: bool = False,
+    **parameters: Any,
+) -> Solution:
+    """Solves one member, or a batch given by a leading axis on any parameter.
+
+    Arguments:
+        quadrature: The rule; by default `Kress` with as many nodes as the density turns out to need.
+        method: "direct", or "gmres" with the inverse of the circle's operator as preconditioner.
+        tol: Relative accuracy: how far the density's Fourier coefficients must have fallen, and where GMRES stops.
+            1e-11 by default, 1e-4 in float32.
+        chunk: How many members of a batch are held in memory at once.
+        dtype: "float64", or "float32" where that is enough.
+        extrapolate: Allows parameters outside the box.
+
+    >>> import jax.numpy as jnp
+    >>> import edgewise as ew
+    >>> ew.enable_x64()
+    >>> u = lambda x: jnp.exp(x[0]) * jnp.sin(x[1])
+    >>> problem = ew.Problem(ew.Ellipse(2.0, "b"), ew.Box(b=(0.5, 1)), ew.SingleLayer(ew.Laplace(2)), u, "interior")
+    >>> point = jnp.array([0.3, 0.2])
+    >>> bool(abs(ew.solve(problem, b=0.8)(point) - u(point)) < 1e-12)
+    True
+    >>> ew.solve(problem, b=jnp.linspace(0.5, 1, 5))(point).shape
+    (5,)
+    """
+    settings = _settings(problem, quadrature, method, tol, chunk, working_dtype(dtype))
+    values, batched = problem.parameters.check(parameters, extrapolate=extrapolate, dtype=settings.dtype)
+    count = next((values[name].shape[0] for name in batched), 1)
+    # Every parameter gets the member axis: from here on there is one case.
+    values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
+    if not is_concrete(*values.values()):
+        rule = quadrature or Kress(_nodes_for_box(problem, settings))
+        parts = _solve_in_chunks(problem, rule, values, count, settings)
+    else:
+        _check_curves(problem, values, count)
+        parts = _solve_adaptively(problem, quadrature, values, count, settings)
+        _raise_failures(problem, values, *parts)
+    solution = Solution(problem, values, *parts, batched=True)
+    return solution if batched else solution[0]
+
+
+def _settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: Any, real: np.dtype) -> Settings:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`solve` takes a `Problem` first, got {problem!r}. Write `solve(problem, t=1.15)`.")
+    if method not in ("direct", "gmres"):
+        raise ValueError(f'`method` must be "direct" or "gmres", got {method!r}. Write `method="direct"`.')
+    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+        raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
+    floor = float(np.finfo(real).eps)
+    if tol is None:
+        tol = 1e-11 if real == np.float64 else 1e-4
+    elif not floor <= tol < 1:
+        raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
+    if quadrature is not None:
+        if not isinstance(quadrature, AbstractQuadrature):
+            raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature=Kress(256)`.")
+        check_resolves(quadrature, problem.representation.kernel, problem.representation.layers(problem.condition))
+        if not quadrature.solves:
+            raise ValueError(
+                f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
+                f"expects a rule that holds on its own nodes. Use `Kress({quadrature.num_nodes // 2 * 2})`."
+            )
+    return Settings(method, float(tol), real, chunk)
+
+
+def _solve_adaptively(
+    problem: Problem, quadrature: AbstractQuadrature | None, values: Values, count: int, settings: Settings
+) -> Parts:
+    """With the rule given, or with more nodes until the density has settled on every member."""
+    rule = quadrature or Kress(LADDER[0])
+    while True:
+        parts = *_, result, stats = _solve_in_chunks(problem, rule, values, count, settings)
+        if not np.any(np.asarray(result.code) == Code.UNRESOLVED):
+            return parts
+        if quadrature or rule.num_nodes == LADDER[-1]:
+            logger.warning("solve: %s", result)
+            return parts
+        # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs.
+        reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
+        wanted = rule.num_nodes * np.log(settings.tol) / np.log(reached)
+        higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
+        rule = Kress(next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
+
+
+def _nodes_for_box(problem: Problem, settings: Settings) -> int:
+    """Enough nodes for members all over the box, where the parameters are traced and cannot be looked at."""
+    count = 10
+    draws = problem.parameters.sample(jax.random.key(0), count)
+    for name, spec in problem.parameters.specs:
+        if isinstance(spec, Interval):
+            draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
+    values = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
+    with jax.ensure_compile_time_eval():
+        density, *_ = _solve_adaptively(problem, None, values, count, settings)
+    return density.values.shape[1]
+
+
+def _solve_in_chunks(
+    problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings
+) -> Parts:
+    """All members, a chunk at a time: one compiled function serves every chunk, the last one filled up."""
+    chunk = _chunk(rule, count, settings)
+    index = np.minimum(np.arange(-(-count // chunk) * chunk), count - 1).reshape(-1, chunk)
+
+    def some(index):
+        return _solve_members(problem, rule, {n: v[index] for n, v in values.items()}, chunk, settings)
+
+    if len(index) == 1:
+        return some(index[0])
+    if is_concrete(*values.values()):
+        parts = [some(i) for i in index]
+        return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
+    parts = jax.lax.map(some, jnp.asarray(index))
+    return jax.tree_util.tree_map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], parts)
+
+
+def _chunk(rule: AbstractQuadrature, count: int, settings: Settings) -> int:
+    most = BATCH_BYTES // (settings.dtype.itemsize * rule.num_nodes**2)
+    return min(count, settings.chunk or max(1, most))
+
+
+def _solve_members(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> Parts:
+    """In steps compiled one by one: XLA would compute a node again for every pair it is part of if it saw them together."""
+    member = _place(problem, rule, values, count, settings.dtype)
+    matrix, rhs = _assemble(member)
+    if settings.method == "direct":
+        unknown, applications, residual = linear.direct(matrix, rhs), jnp.zeros(count, int), jnp.zeros(count, rhs.real.dtype)
+    else:
+        unknown, applications, residual = _iterate(member, matrix, rhs, settings)
+    return _finish(member, unknown, applications, residual, settings)
+
+
+@eqx.filter_jit
+def _place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
+    # `axis_size` alone makes the batch where a problem has no parameters.
+    return jax.vmap(lambda p: problem.member(rule, p, dtype), axis_size=count)(values)
+
+
+@eqx.filter_jit
+def _assemble(member: Member) -> tuple[Array, Array]:
+    def one(member):
+        matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
+        return matrix, rhs.astype(jnp.result_type(matrix, rhs))
+
+    return jax.vmap(one)(member)
+
+
+@eqx.filter_jit
+def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
+    def one(member, matrix, rhs):
+        order = member.representation.order(member.condition)
+        precondition = linear.circle_preconditioner(order, member.boundary.jacobian)
+        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=precondition)
+
+    return jax.vmap(one)(member, matrix, rhs)
+
+
+@eqx.filter_jit
+def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
+    def one(member, unknown, applications, residual):
+        n = member.quadrature.num_nodes
+        density = unknown[:n]
+        constant = unknown[n] if unknown.shape[0] > n else jnp.zeros((), unknown.dtype)
+        strengths = member.representation.strengths(member, density, constant)
+        resolution = jnp.stack([tail(part) for part in (strengths.single, strengths.double) if part is not None]).max()
+        if set(member.representation.layers(member.condition)) != {"single"}:
+            # A first-kind equation shows a kernel too narrow for the nodes in its density; a second-kind one does not.
+            resolution = jnp.maximum(resolution, member.quadrature.gauss_defect(member.boundary))
+        result = Result(_code(member, resolution, residual, settings))
+        stats = {"num_nodes": jnp.asarray(n), "applications": applications, "residual": residual, "resolution": resolution}
+        return NodalDensity(member.boundary.s, density), member.boundary, strengths, result, stats
+
+    return jax.vmap(one)(member, unknown, applications, residual)
+
+
+def _code(member: Member, resolution: Array, residual: Array, settings: Settings) -> Array:
+    code = jnp.where(resolution <= settings.tol, Code.CONVERGED, Code.UNRESOLVED)
+    code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
+    if isinstance(member.condition, Neumann) and member.side == "interior":
+        # The square root of rounding: what data computed in this precision can be expected to satisfy, with room.
+        allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))
+        resolved = code == Code.CONVERGED
+        code = jnp.where(resolved & (jnp.abs(member.integral(member.data)) > allowed), Code.INCOMPATIBLE, code)
+    return jnp.where(jnp.all(jnp.isfinite(member.data)), code, Code.NOT_FINITE)
+
+
+def _raise_failures(problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats) -> None:
+    """Errors for data that no rule could have solved for."""
+    codes = np.asarray(result.code)
+    for code in (Code.NOT_FINITE, Code.INCOMPATIBLE):
+        bad = np.flatnonzero(codes == code)
+        if not len(bad):
+            continue
+        parameters = {name: value[bad[0]] for name, value in values.items()}
+        nodes = jax.tree_util.tree_map(lambda leaf: leaf[bad[0]], boundary)
+        data = np.asarray(problem.data_on(nodes, parameters))
+        where = _words(parameters)
+        if code == Code.NOT_FINITE:
+            first = np.flatnonzero(~np.isfinite(data))[0]
+            raise ValueError(
+                f"`data` is {data[first]} at x = {np.asarray(nodes.x[first]).tolist()}{where}; expected finite values on the "
+                "whole boundary. Keep the singularities of `data` off it."
+            )
+        total = float(np.sum(np.asarray(nodes.weight) * data).real)
+        raise ValueError(
+            f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "
+            f"Subtract their mean: `data=lambda x, ...: data(x, ...) - {total / float(nodes.measure):.6g}`."
+        )
+
+
+def _check_curves(problem: Problem, values: Values, count: int) -> None:
+    """Refuses members whose curve crosses itself or is not finite."""
+    polygons = np.asarray(_polygons(problem, values, count, 256))
+    for index in np.flatnonzero(~are_star_shaped(polygons)):
+        member = {name: value[index : index + 1] for name, value in values.items()}
+        where = _words({name: value[0] for name, value in member.items()})
+        if not np.all(np.isfinite(polygons[index])):
+            raise ValueError(
+                f"The curve is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
+            )
+        # Thin curves may seem to cross when sampled coarsely.
+        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048))[0]):
+            raise ValueError(
+                f"The curve crosses itself{where}; a boundary must be a simple closed curve. "
+                "Narrow the `Box`, or change `family` so that it encloses one domain."
+            )
+
+
+@eqx.filter_jit
+def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> Array:
+    s = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
+
+    def one(parameters):
+        return jax.vmap(lambda s: problem.family.point(s, **parameters))(s)
+
+    return jax.vmap(one, axis_size=count)(values)
+
+
+def _words(parameters: Values) -> str:
+    listed = ", ".join(f"{name}={np.asarray(value).tolist()}" for name, value in parameters.items())
+    return f" at {listed}" if listed else ""

@@ -1,0 +1,66 @@
+"""Run the code of README.md and docs/*.md as a reader would: block after block, one fresh process a document.
+
+Every ```python block runs, in one namespace a document, unless `<!-- not run: reason -->` stands before it. A ```sh or
+```console block runs only if `<!-- run -->` stands before it; of a console block, the lines that begin with `$ `.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+root = Path(__file__).resolve().parent.parent
+block = re.compile(
+    r"(?:^[ ]*<!--[ ]*(?P<note>run|not[ ]run:[^>]+?)[ ]*-->[ ]*\n\s*)?"
+    r"^(?P<indent>[ ]*)```(?P<language>python|sh|console)\b[^\n]*\n(?P<code>.*?)^(?P=indent)```[ ]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def run_document(path: Path) -> None:
+    name = path.relative_to(root)
+    text = path.read_text(encoding="utf-8")
+    namespace = {"__name__": "__main__"}
+    ran = left = 0
+    for match in block.finditer(text):
+        note, language = match["note"] or "", match["language"]
+        code = textwrap.dedent(match["code"])
+        before = text.count("\n", 0, match.start("code"))
+        where = f"{name}:{before + 1}"
+        if note.startswith("not run") or (language != "python" and note != "run"):
+            print(f"{where}: {language} {note or 'not run'}", flush=True)
+            left += 1
+            continue
+        start = time.perf_counter()
+        if language == "python":
+            exec(compile("\n" * before + code, path, "exec"), namespace)  # a traceback then names the document's line
+        else:
+            if language == "console":
+                code = "\n".join(line[2:] for line in code.splitlines() if line.startswith("$ "))
+            subprocess.run(["sh", "-eu"], input=code, text=True, check=True)
+        print(f"{where}: {language} ok, {time.perf_counter() - start:.1f} s", flush=True)
+        ran += 1
+    print(f"{name}: {ran} blocks ran, {left} did not", flush=True)
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        run_document(Path(sys.argv[1]))
+        return 0
+    env = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    failed = []
+    for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]:
+        with tempfile.TemporaryDirectory() as folder:  # so that what a block writes does not land in the tree
+            if subprocess.run([sys.executable, __file__, path], cwd=folder, env=env).returncode:
+                failed.append(str(path.relative_to(root)))
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
