@@ -24,5 +24,5 @@ class NodalDensity(AbstractDensity):
     values: Inexact[Array, " n"]
 
     def __call__(self, s: Float[Array, ""]) -> Inexact[Array, ""]:
-        # Nodes are at s = ±2πj/n, minus where a clockwise curve was turned round.
-        return interpolate(self.values, jnp.sign(self.s[1]) * s)
+        # Nodes are at s = ±2πj/n modulo 2π, minus where a clockwise curve was turned round.
+        return interpolate(self.values, jnp.sign(self.s[2] - self.s[1]) * s)

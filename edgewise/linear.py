@@ -29,7 +29,7 @@ def direct(matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"]) -> Ine
 
 
 def _lapack(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    workers = min(len(rhs), os.cpu_count() or 1)
+    workers = min(len(rhs), _pool()._max_workers)
 
     def some(start: int) -> np.ndarray:
         part = slice(start, None, workers)
@@ -41,10 +41,15 @@ def _lapack(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     solution = np.empty_like(rhs)
     if workers == 1:
         return some(0)
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        for start, part in enumerate(pool.map(some, range(workers))):
+    with _blas().limit(limits=1, user_api="blas"):
+        for start, part in enumerate(_pool().map(some, range(workers))):
             solution[start::workers] = part
     return solution
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count() or 1)
 
 
 @functools.cache

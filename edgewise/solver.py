@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,7 +28,7 @@ logger = logging.getLogger("edgewise")
 LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
-BATCH_BYTES = 2**23
+BATCH_BYTES = 3 * 2**22
 
 Parts = tuple[NodalDensity, Boundary, Strengths, Result, dict[str, Array]]
 Values = dict[str, Array]
@@ -156,16 +156,16 @@ def _solve_in_chunks(
     chunk = _chunk(rule, count, settings)
     index = np.minimum(np.arange(-(-count // chunk) * chunk), count - 1).reshape(-1, chunk)
 
-    def some(index):
-        return _solve_members(problem, rule, {n: v[index] for n, v in values.items()}, chunk, settings)
+    def prepare(index) -> System:
+        return _prepare(problem, rule, {n: v[index] for n, v in values.items()}, chunk, settings)
 
     if len(index) == 1:
-        return some(index[0])
-    if is_concrete(*values.values()):
-        parts = [some(i) for i in index]
-        return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
-    parts = jax.lax.map(some, jnp.asarray(index))
-    return jax.tree_util.tree_map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], parts)
+        return _solve_system(prepare(index[0]), settings)
+    if not is_concrete(*values.values()):
+        parts = jax.lax.map(lambda index: _solve_system(prepare(index), settings), jnp.asarray(index))
+        return jax.tree_util.tree_map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], parts)
+    parts = [_solve_system(prepare(some), settings) for some in index]
+    return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
 
 
 def _chunk(rule: AbstractQuadrature, count: int, settings: Settings) -> int:
@@ -173,11 +173,24 @@ def _chunk(rule: AbstractQuadrature, count: int, settings: Settings) -> int:
     return min(count, settings.chunk or max(1, most))
 
 
-def _solve_members(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> Parts:
-    """In steps compiled one by one: XLA would compute a node again for every pair it is part of if it saw them together."""
+class System(NamedTuple):
+    """Members and their equations, with a leading member axis."""
+
+    member: Member
+    matrix: Array
+    rhs: Array
+
+
+def _prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> System:
+    """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
     member = _place(problem, rule, values, count, settings.dtype)
-    matrix, rhs = _assemble(member)
+    return System(member, *_assemble(member))
+
+
+def _solve_system(system: System, settings: Settings) -> Parts:
+    member, matrix, rhs = system
     if settings.method == "direct":
+        count = rhs.shape[0]
         unknown, applications, residual = linear.direct(matrix, rhs), jnp.zeros(count, int), jnp.zeros(count, rhs.real.dtype)
     else:
         unknown, applications, residual = _iterate(member, matrix, rhs, settings)

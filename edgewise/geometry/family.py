@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry.boundary import Boundary
@@ -42,11 +43,14 @@ class AbstractCurve(AbstractFamily):
     ) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
 
-        A clockwise curve is turned round: its nodes are those of `-grid`.
+        A clockwise curve is turned round: its nodes come in reverse order, the first still first, which on an
+        equispaced grid are those of `-grid`.
         """
+        nodes = (grid, weight, *jax.vmap(lambda s: self._derivatives(s, parameters))(grid))
         orientation = jax.lax.stop_gradient(self.orientation(parameters)).astype(grid.dtype)
-        s = orientation * grid
-        x, first, second = jax.vmap(lambda s: self._derivatives(s, parameters))(s)
+        backwards = -np.arange(grid.shape[0])
+        # Not `orientation * grid`: one grid for all members lets them share whatever does not depend on parameters.
+        s, weight, x, first, second = (jnp.where(orientation < 0, part[backwards], part) for part in nodes)
         first = orientation * first
         jacobian = jnp.linalg.norm(first, axis=-1)
         normal = jnp.stack([first[:, 1], -first[:, 0]], axis=-1) / jacobian[:, None]
@@ -55,7 +59,7 @@ class AbstractCurve(AbstractFamily):
 
     def orientation(self, parameters: Mapping[str, Any]) -> Array:
         """+1 if `s` runs counterclockwise, -1 if clockwise: the sign of the enclosed area."""
-        s = jnp.linspace(0, 2 * jnp.pi, 256, endpoint=False)
+        s = jnp.linspace(0, 2 * jnp.pi, 64, endpoint=False)
         x, y = jax.vmap(lambda s: self.point(s, **parameters))(s).T
         return jnp.where(jnp.sum(x * jnp.roll(y, -1) - y * jnp.roll(x, -1)) < 0, -1.0, 1.0)
 

@@ -30,8 +30,8 @@ class Member(eqx.Module):
     charge: Inexact[Array, ""]
     """Total charge of an exterior field, u ~ charge · G + constant."""
 
-    def layer(self, kernel: AbstractKernel, layer: Layer) -> Inexact[Array, "n n"]:
-        return self.quadrature.matrix(kernel, layer, self.boundary)
+    def layer(self, kernel: AbstractKernel, layer: Layer, *, sampling: int = 2) -> Inexact[Array, "n n"]:
+        return self.quadrature.matrix(kernel, layer, self.boundary, sampling=sampling)
 
     def integral(self, values: Array) -> Array:
         return jnp.sum(self.boundary.weight * values)
@@ -89,9 +89,10 @@ def double_jump(side: Side) -> float:
 
 def bordered(matrix: Array, column: Array, row: Array, corner: float = 0.0) -> Array:
     """The matrix with one more column, row and corner."""
-    corner_block = jnp.full((1, 1), corner, matrix.dtype)
-    column, row = column.astype(matrix.dtype)[:, None], row.astype(matrix.dtype)[None, :]
-    return jnp.block([[matrix, column], [row, corner_block]])
+    n = matrix.shape[0]
+    # Written into place: XLA would not vectorise a matrix that it computes inside a concatenation.
+    whole = jnp.zeros((n + 1, n + 1), matrix.dtype).at[:n, :n].set(matrix)
+    return whole.at[:n, n].set(column.astype(matrix.dtype)).at[n, :n].set(row.astype(matrix.dtype)).at[n, n].set(corner)
 
 
 def constant_column(member: Member) -> Array:

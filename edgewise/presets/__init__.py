@@ -1,0 +1,27 @@
+"""Problems that ship with the package, by name. One file a problem, each read like a section of the paper."""
+
+from edgewise.presets import laplace_star
+from edgewise.problem import Problem
+
+# Every file has a `problem()`; the first line of its docstring is what `edgewise list` shows.
+PRESETS = {
+    "laplace-star": laplace_star,
+}
+
+
+def preset(name: str) -> Problem:
+    """The problem of this name.
+
+    >>> import edgewise as ew
+    >>> ew.preset("laplace-star").parameters.names
+    ('t',)
+    """
+    if name not in PRESETS:
+        known = ", ".join(f'"{known}"' for known in sorted(PRESETS))
+        raise ValueError(f'No preset is called {name!r}; there are {known}. Write `preset("laplace-star")`.')
+    return PRESETS[name].problem()
+
+
+def summary(name: str) -> str:
+    """What the preset is, in one line."""
+    return (PRESETS[name].__doc__ or name).splitlines()[0]

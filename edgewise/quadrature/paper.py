@@ -31,7 +31,9 @@ class Uniform(AbstractQuadrature):
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return np.linspace(0, 2 * np.pi, self.num_nodes), np.full(self.num_nodes, 2 * np.pi / self.num_nodes)
 
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
+    ) -> Inexact[Array, "n n"]:
         return truncated_matrix(kernel, layer, boundary, boundary, self.truncation)
 
     def observe(self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
@@ -61,7 +63,9 @@ class MonteCarlo(AbstractQuadrature):
         nodes = np.random.default_rng(self.seed).uniform(0, 2 * np.pi, self.num_nodes)
         return nodes, np.full(self.num_nodes, 2 * np.pi / self.num_nodes)
 
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
+    ) -> Inexact[Array, "n n"]:
         return truncated_matrix(kernel, layer, boundary, boundary, self.truncation)
 
     def observe(self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:

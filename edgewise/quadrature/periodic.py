@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
@@ -29,9 +29,10 @@ class Trapezoid(AbstractQuadrature):
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return equispaced(self.num_nodes)
 
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
-        _, rest = split_matrices(kernel, layer, boundary, boundary)
-        return rest * boundary.weight
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
+    ) -> Inexact[Array, "n n"]:
+        return kernel_values(kernel, layer, boundary, boundary) * boundary.weight
 
     def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
         return gauss_defect(boundary, boundary)
@@ -45,9 +46,9 @@ class Kress(AbstractQuadrature):
     whose weights are exact likewise. The weights depend on the number of nodes alone, not on the curve. Converges
     geometrically in `num_nodes` while curve and density are analytic.
 
-    Where a curve bends sharply, the kernels of the double layer and its kin are narrower than any density: they are
-    sampled at twice the nodes, between which curve and density are interpolated. On the paper's Laplace family this
-    makes the double layer as accurate as the single.
+    Where a curve bends sharply a kernel is narrower than any density: it is sampled at twice the nodes, between which
+    curve and density (of a single layer: density times jacobian) are interpolated. On the paper's Laplace family at
+    t = 2 and 320 nodes this takes the error of the single layer from 1e-9 to 4e-15.
 
     Arguments:
         num_nodes: Even. 320 give 11 digits or more on the paper's Laplace family.
@@ -64,16 +65,20 @@ class Kress(AbstractQuadrature):
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return equispaced(self.num_nodes)
 
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
-        # A single layer is milder by one order; one sample a node serves it, and half the arithmetic.
-        source = boundary if layer == "single" else refined(boundary)
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
+    ) -> Inexact[Array, "n n"]:
+        source = refined(boundary) if sampling == 2 else boundary
         m, n = self.num_nodes, source.s.shape[0]
-        log_weight = jnp.asarray(circulant_rows(log_weights(n), m), source.x.dtype)
-        log_factor, rest = split_matrices(kernel, layer, boundary, source)
-        fine = rest * source.weight + log_factor * log_weight * source.jacobian
+        factor = log_factors(kernel, layer, boundary, source)
+        correction = jnp.asarray(circulant_rows(log_correction(n), m), source.x.dtype)
+        fine = (kernel_values(kernel, layer, boundary, source) + factor * correction) * (2 * np.pi / n)
+        if layer in ("single", "adjoint_double"):
+            return (halve(fine) if sampling == 2 else fine) * boundary.jacobian
+        fine = fine * source.jacobian
         if layer == "hypersingular":
             fine = fine + kernel.log_part(jnp.zeros(2, source.x.dtype)) * hypersingular_log(boundary, source)
-        return fine if n == m else halve(fine)
+        return halve(fine) if sampling == 2 else fine
 
     def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
         return gauss_defect(boundary, refined(boundary))
@@ -95,7 +100,7 @@ def refined(boundary: Boundary) -> Boundary:
     normal = jnp.stack([velocity.imag, -velocity.real], axis=-1) / jacobian[:, None]
     # Every other node is one of the curve's own; only there a target meets a source and curvature is read.
     curvature = jnp.repeat(boundary.curvature, 2)
-    s = boundary.s[1] / 2 * jnp.arange(count)
+    s = jnp.stack([boundary.s, boundary.s + (boundary.s[2] - boundary.s[1]) / 2], axis=1).reshape(-1)
     return Boundary(s, x, normal, jacobian, jacobian * (2 * np.pi / count), curvature)
 
 
@@ -107,10 +112,18 @@ def gauss_defect(target: Boundary, source: Boundary) -> Float[Array, ""]:
     return jnp.max(jnp.abs(values @ source.weight / (4 * np.pi) - 0.5))
 
 
-def log_weights(num_nodes: int) -> np.ndarray:
-    """Weights of log(4 sin²(σ/2)), whose Fourier coefficients are -2π/|k|, and 0 for k = 0."""
+def log_correction(num_nodes: int) -> np.ndarray:
+    """Kress's weights of log(4 sin²(σ/2)) over the plain rule's weight, less the logarithm itself.
+
+    This times the factor of the logarithm is what turns the plain rule into Kress's. At σ = 0 there is no logarithm
+    to take away: the kernel's value there is the limit without it.
+    """
     size = np.abs(wave_numbers(num_nodes)).astype(float)
-    return circulant_weights(-2 * np.pi * np.divide(1, size, out=np.zeros_like(size), where=size > 0))
+    # The Fourier coefficients of log(4 sin²(σ/2)) are -2π/|k|, and 0 for k = 0.
+    weights = circulant_weights(-2 * np.pi * np.divide(1, size, out=np.zeros_like(size), where=size > 0))
+    logarithm = 2 * np.log(2 * half_sines(num_nodes))
+    logarithm[0] = 0
+    return weights * num_nodes / (2 * np.pi) - logarithm
 
 
 def circulant_rows(values: np.ndarray, rows: int) -> np.ndarray:
@@ -119,9 +132,9 @@ def circulant_rows(values: np.ndarray, rows: int) -> np.ndarray:
     return values[(np.arange(rows)[:, None] * (n // rows) - np.arange(n)[None, :]) % n]
 
 
-def coincidence(m: int, n: int) -> np.ndarray:
-    """Which of the m targets is which of the n sources."""
-    return circulant_rows(np.arange(n) == 0, m)
+def coincidence(m: int, n: int) -> Bool[Array, "m n"]:
+    """Which of the m targets is which of the n sources; computed, not stored, since memory is slower."""
+    return jnp.arange(m)[:, None] * (n // m) == jnp.arange(n)[None, :]
 
 
 def half_sines(n: int) -> np.ndarray:
@@ -131,40 +144,43 @@ def half_sines(n: int) -> np.ndarray:
     return sine
 
 
-def split_matrices(
-    kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary
-) -> tuple[Inexact[Array, "m n"], Inexact[Array, "m n"]]:
-    """A and B of the layer = A log(4 sin²((σ - σ')/2)) + B, both smooth.
+def log_factors(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
+    """The smooth factor of log |d|² in the layer."""
+
+    def factor(x, normal):
+        def entry(y, source_normal):
+            return layer_of(kernel.log_part, layer, x - y, normal, source_normal)
+
+        return jax.vmap(entry)(source.x, source.normal)
+
+    return jax.vmap(factor)(target.x, target.normal)
+
+
+def kernel_values(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
+    """The layer's kernel for every pair of nodes; where they coincide, its limit without log(4 sin²((σ - σ')/2)).
 
     Of a hypersingular layer the part log_part(0) · (layer of log |d|²) is left out.
     """
-    m, n = target.s.shape[0], source.s.shape[0]
-    dtype = source.x.dtype
-    origin = jnp.zeros(2, dtype)
-    log_sine = jnp.asarray(circulant_rows(np.log(4 * half_sines(n) ** 2), m), dtype)
+    origin = jnp.zeros(2, source.x.dtype)
 
     def regular(d):
         value = kernel.fundamental(d)
         return value - kernel.log_part(origin) * log_square(d) if layer == "hypersingular" else value
 
-    def log_factor(d, target_normal, source_normal):
-        return layer_of(kernel.log_part, layer, d, target_normal, source_normal)
-
     def limit(normal, jacobian, curvature):
         # σ -> σ': log |d|² - log 4 sin² tends to log |x'|², ∂ log|d|²/∂n to the curvature.
-        value = layer_of(kernel.smooth_part, layer, origin, normal, normal)
-        value = value + log_factor(origin, normal, normal) * 2 * jnp.log(jacobian)
+        factor = layer_of(kernel.log_part, layer, origin, normal, normal)
+        value = layer_of(kernel.smooth_part, layer, origin, normal, normal) + factor * 2 * jnp.log(jacobian)
         if layer in ("double", "adjoint_double"):
             value = value + kernel.log_part(origin) * curvature
         if layer == "hypersingular":
             # (A - A(0)) ∂²log|d|²/∂n∂n tends to the second normal derivative of A.
-            value = value + log_factor(origin, normal, normal)
+            value = value + factor
         return value
 
-    factor = pairwise(log_factor, target, source)
-    rest = off_diagonal(regular, layer, target, source) - factor * log_sine
     limits = jax.vmap(limit)(target.normal, target.jacobian, target.curvature)
-    return factor, jnp.where(coincidence(m, n), limits[:, None], rest)
+    same = coincidence(target.s.shape[0], source.s.shape[0])
+    return jnp.where(same, limits[:, None], off_diagonal(regular, layer, target, source))
 
 
 def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]:
@@ -179,15 +195,6 @@ def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]
     # The layer of a constant density is zero: this gives the diagonal without third derivatives of the curve.
     rest = rest - jnp.where(same, rest.sum(axis=1, keepdims=True), 0)
     return (exact + rest) / target.jacobian[:, None]
-
-
-def pairwise(function, target: Boundary, source: Boundary) -> Array:
-    """function(d, target normal, source normal) for every pair of nodes."""
-
-    def row(x, normal):
-        return jax.vmap(lambda y, source_normal: function(x - y, normal, source_normal))(source.x, source.normal)
-
-    return jax.vmap(row)(target.x, target.normal)
 
 
 def off_diagonal(function, layer: Layer, target: Boundary, source: Boundary) -> Array:

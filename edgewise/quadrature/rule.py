@@ -25,8 +25,13 @@ class AbstractQuadrature(eqx.Module):
         """Coordinates of the nodes in [0, 2π], and the weights without the jacobian."""
 
     @abc.abstractmethod
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary) -> Inexact[Array, "n n"]:
-        """The layer on the boundary as a matrix: density at this rule's nodes in, principal value there out."""
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
+    ) -> Inexact[Array, "n n"]:
+        """The layer on the boundary as a matrix: density at this rule's nodes in, principal value there out.
+
+        `sampling` is how many samples of the kernel a node may take, 1 or 2, where the rule has the choice.
+        """
 
     def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
         """How well the nodes resolve the geometry: by how much Gauss's identity is missed on them."""
