@@ -1,4 +1,4 @@
-"""Fields at many points, far from the boundary and close to it; the plain trapezoid rule in NumPy beside it for scale."""
+"""Fields at many points, far from the boundary and close to it; NumPy's trapezoid rule beside it for scale."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def describe(result: dict[str, Any]) -> list[str]:
 
 
 def numpy_trapezoid(solution: ew.Solution, points: np.ndarray) -> np.ndarray:
-    """u = Σ_j w_j φ_j G(x, y_j) + c: right far away, and wrong close to the boundary, where G peaks between two nodes."""
+    """u = Σ_j w_j φ_j G(x, y_j) + c: right far away, wrong close to the boundary, where G peaks between nodes."""
     boundary = solution.boundary
     charges = np.asarray(boundary.weight * solution.density.values)
     nodes = np.asarray(boundary.x)

@@ -17,7 +17,9 @@ import numpy as np
 import edgewise as ew
 
 
-def compete(competitors: Mapping[str, Callable[[], Any]], repeats: int) -> tuple[dict[str, list[float]], dict[str, Any]]:
+def compete(
+    competitors: Mapping[str, Callable[[], Any]], repeats: int
+) -> tuple[dict[str, list[float]], dict[str, Any]]:
     """Seconds of every repetition, and what each returned.
 
     In turn, so that a machine that slows down slows all of them; once before, so that nothing compiles while measured.
@@ -50,6 +52,8 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
+        # Above the cores one uses, the machine had other work, and timings with it.
+        "load": os.getloadavg()[0],
         "device": jax.devices()[0].device_kind,
         "versions": {name: version(name) for name in ("jax", "jaxlib", "equinox", "numpy")},
     }

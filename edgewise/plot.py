@@ -137,7 +137,7 @@ def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
 
 
 def _region(sample: Samples, side: str) -> "Path":
-    """What is drawn on: triangles reach across the bays of the curve, and into the hole that an exterior field leaves."""
+    """What is drawn on: triangles reach across the bays of the curve, and into the hole of an exterior field."""
     path = _matplotlib().path.Path
     (left, bottom), (right, top) = sample.box
     frame = np.array([[left, bottom], [right, bottom], [right, top], [left, top], [left, bottom]])
@@ -189,5 +189,7 @@ def _matplotlib() -> Any:
         import matplotlib.ticker
         import matplotlib.tri
     except ImportError:
-        raise ImportError('Figures need matplotlib, which is not installed. Run `pip install "edgewise[plot]"`.') from None
+        raise ImportError(
+            'Figures need matplotlib, which is not installed. Run `pip install "edgewise[plot]"`.'
+        ) from None
     return matplotlib

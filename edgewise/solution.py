@@ -111,6 +111,12 @@ class Solution(eqx.Module):
         parts = (self.parameters, self.density, self.boundary, self.strengths, self.result, self.stats)
         return Solution(self.problem, *map(take, parts), batched=False)
 
+    # By identity: `jax.jit(solution)` keeps what it compiled for this one, and arrays are not hashable.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 

@@ -1,4 +1,4 @@
-"""The command `edgewise`. What a command takes is here; what it does is imported when it runs, so that help comes at once."""
+"""The command `edgewise`. What a command takes is here; what it does is imported when it runs: help comes at once."""
 
 import dataclasses
 import importlib

@@ -16,7 +16,7 @@ def make_folder(path: Path) -> None:
 
 
 def write(path: Path, save: Callable[[BinaryIO], Any]) -> None:
-    """Writes next to `path` and moves the result there: a reader finds the old file or the new one, never half of it."""
+    """Writes next to `path` and moves the result there: a reader finds the old file or the new one, never half."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -98,7 +98,7 @@ def preimage(
         value, slope = _series(modes, tau, 1)
         step = (w - value) / jnp.where(slope == 0, 1, slope)
         size = jnp.abs(step)
-        tau = tau + step * jnp.minimum(1, limit / jnp.where(size > 0, size, 1))
+        tau = tau + step * jnp.where(size > limit, limit / jnp.where(size > limit, size, 1), 1)
         # Away from the real axis the series overflows; a root there is out of reach anyway.
         return jax.lax.complex(tau.real, jnp.clip(tau.imag, -limit, limit))
 

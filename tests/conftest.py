@@ -1,0 +1,33 @@
+"""Double precision for every test, and a table of what the tests measured."""
+
+import jax
+import pytest
+
+jax.config.update("jax_enable_x64", True)
+
+_MEASURED = pytest.StashKey[list]()
+
+
+@pytest.fixture
+def measured(request):
+    """Checks a figure against its bound and remembers both for the table at the end of the run."""
+
+    def check(case: str, value: float, bound: float) -> None:
+        request.node.user_properties.append(("must", f"{case}: {value:.1e} (at most {bound:.0e})"))
+        assert value <= bound, f"{case}: {value:.2e} exceeds {bound:.0e}"
+
+    return check
+
+
+def pytest_terminal_summary(terminalreporter):
+    lines = [
+        text
+        for reports in (terminalreporter.getreports("passed"), terminalreporter.getreports("failed"))
+        for report in reports
+        for key, text in report.user_properties
+        if key == "must"
+    ]
+    if lines:
+        terminalreporter.section("measured")
+        for line in sorted(set(lines)):
+            terminalreporter.write_line(line)

@@ -1,0 +1,56 @@
+"""The benchmarks at tiny sizes: competitors must compute the same numbers. How fast they are is not asked here."""
+
+import json
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from benchmarks import batch_solve, evaluation, startup
+from benchmarks.__main__ import main
+
+ew.enable_x64()
+
+
+def test_batch_solve_agrees_with_an_independent_numpy_loop():
+    result = batch_solve.run(quick=True)
+    assert result["difference"] < 1e-8
+    assert result["ratio"] == min(result["ratios"].values())
+    assert all(peak > 0 for peak in result["peak_megabytes"].values())
+    assert batch_solve.describe(result)
+
+
+def test_the_numpy_loop_solves_the_equation():
+    # Kress's rule is exact for the logarithm of a single mode: S e^{iks} = e^{iks} / 2|k| on the unit circle.
+    n, k = 32, 3
+    weights = batch_solve.kress_weights(n)
+    s = 2 * np.pi * np.arange(n) / n
+    square = 4 * np.sin((s[:, None] - s) / 2) ** 2
+    np.fill_diagonal(square, 1)
+    single = -(weights + 2 * np.pi / n * np.log(square)) / (4 * np.pi)
+    assert np.allclose(single @ np.cos(k * s), np.cos(k * s) / (2 * k), atol=1e-13)
+
+
+def test_evaluation_is_right_where_the_plain_rule_is_not():
+    cases = evaluation.run(quick=True)["cases"]
+    assert cases["far"]["max_error"]["edgewise"] < 1e-11
+    assert cases["far"]["max_error"]["numpy trapezoid"] < 1e-6
+    assert cases["near"]["max_error"]["edgewise"] < 1e-11
+    assert cases["near"]["max_error"]["numpy trapezoid"] > 1e-3
+
+
+def test_startup_commands_succeed_and_the_record_is_written(tmp_path, capsys):
+    out = tmp_path / "deep" / "benchmarks.json"
+    assert main(["startup", "--quick", "--out", str(out)]) == 0
+    record = json.loads(out.read_text())
+    assert set(record["results"]["startup"]["exit_codes"].values()) == {0}
+    assert set(record["results"]["startup"]["median"]) == set(startup.COMMANDS)
+    assert record["versions"]["jax"] and record["cores"] and record["date"]
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_unknown_name_is_refused_with_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["nothing"])
+    assert stop.value.code == 2
+    assert "batch_solve" in capsys.readouterr().err

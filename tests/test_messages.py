@@ -1,0 +1,169 @@
+"""Bad input: what was given, what was expected, what to do. Each message is read for all three."""
+
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from members import LAPLACE, PAPER, entire
+
+import edgewise as ew
+
+
+def problem(family=PAPER, box=None, data=entire, side="interior", representation=None, **options):
+    box = ew.Box(t=(1.0, 2.0)) if box is None else box
+    return ew.Problem(family, box, representation or ew.SingleLayer(LAPLACE), data, side, **options)
+
+
+def unit(**options):
+    return problem(ew.Ellipse(1.0, 1.0), ew.Box(), **options)
+
+
+CASES = {
+    "value outside the box": (
+        lambda: ew.solve(problem(), t=2.3),
+        ["got 2.3", r"[1.0, 2.0]", "`extrapolate=True`"],
+    ),
+    "unknown parameter": (
+        lambda: ew.solve(problem(), t=1.5, q=3),
+        ["Unknown parameter `q`", "has `t`", "`solve(problem, t=1.5)`"],
+    ),
+    "missing parameter": (lambda: ew.solve(problem()), ["`t` is missing", "[1.0, 2.0]", "solve(problem, t=1.5)"]),
+    "wrong shape of a parameter": (
+        lambda: ew.solve(problem(), t=jnp.ones((2, 2))),
+        ["shape (2, 2)", "expected ()", "`t=1.5`"],
+    ),
+    "not a number": (lambda: ew.solve(problem(), t=float("nan")), ["nan", "finite", "[1.0, 2.0]"]),
+    "text for a number": (lambda: ew.solve(problem(), t="a lot"), ["'a lot'", "[1.0, 2.0]", "`t=1.5`"]),
+    "batches of different lengths": (
+        lambda: ew.solve(
+            problem(ew.Ellipse(), ew.Box(a=(1, 2), b=(1, 2))), a=jnp.array([1.0, 1.5]), b=jnp.array([1.0, 1.5, 2.0])
+        ),
+        ["'a': 2", "'b': 3", "equally many"],
+    ),
+    "range upside down": (lambda: ew.Box(t=(2.0, 1.0)), ["low = 2.0", "low <= high", "`Box(t=(1.0, 2.0))`"]),
+    "reserved name": (lambda: ew.Box(tol=(0, 1)), ["`tol`", "cannot name a parameter", "Rename"]),
+    "family names an unknown parameter": (
+        lambda: problem(ew.StarCurve(lambda s, q: 1 + q)),
+        ["`family` names `q`", "they are `t`", "q=(low, high)"],
+    ),
+    "data names an unknown parameter": (
+        lambda: problem(data=lambda x, alpha: x[0]),
+        ["`data` names `alpha`", "they are `t`", "alpha=(low, high)"],
+    ),
+    "data of the wrong shape": (
+        lambda: ew.solve(problem(data=lambda x: x), t=1.5),
+        ["shape (2,)", "expected one number, ()", "`data=lambda x: ...`"],
+    ),
+    "data that is NaN": (
+        lambda: ew.solve(unit(data=lambda x: jnp.log(x[0]))),
+        ["`data` is", "expected finite", "singularities of `data` off"],
+    ),
+    "curve of the wrong shape": (
+        lambda: ew.solve(problem(ew.Curve(lambda s, t: jnp.stack([s, s, s]))), t=1.5),
+        ["shape (3,)", "expected the two coordinates", "`Curve(lambda s, ...: (x, y))`"],
+    ),
+    "curve that crosses itself": (
+        lambda: ew.solve(problem(ew.Curve(lambda s, t: (jnp.sin(s), jnp.sin(2 * s)))), t=1.5),
+        ["crosses itself at t=1.5", "simple closed curve", "Narrow the `Box`"],
+    ),
+    "negative radius": (
+        lambda: ew.solve(problem(ew.StarCurve(lambda s, t: jnp.cos(s) * t + 0.5)), t=1.5),
+        ["crosses itself at t=1.5", "simple closed curve", "change `family`"],
+    ),
+    "odd number of nodes": (lambda: ew.Kress(255), ["got 255", "must be even", "`Kress(256)`"]),
+    "no nodes": (lambda: ew.Kress(0), ["got 0", "at least 4", "`Kress(256)`"]),
+    "rule that cannot resolve the single layer": (
+        lambda: ew.solve(problem(), t=1.5, quadrature=ew.Trapezoid(256)),
+        ["`Trapezoid(256)` resolves smooth", "log singularity", "Use `Kress(256)`"],
+    ),
+    "rule that cannot resolve the hypersingular layer": (
+        lambda: ew.solve(
+            problem(representation=ew.DoubleLayer(LAPLACE), condition=ew.Neumann()), t=1.5, quadrature=ew.Trapezoid(255)
+        ),
+        ["`Trapezoid(255)` resolves smooth", "hypersingular", "Use `Kress(256)`"],
+    ),
+    "training rule in solve": (
+        lambda: ew.solve(problem(), t=1.5, quadrature=ew.Uniform(3000)),
+        ["`Uniform`", "holds on its own nodes", "Use `Kress(3000)`"],
+    ),
+    "points of the wrong shape": (
+        lambda: ew.solve(unit())(jnp.ones((4, 3))),
+        ["shape (4, 3)", "expected (..., 2)", "`jnp.array([0.3, 0.2])`"],
+    ),
+    "points on the wrong side": (
+        lambda: ew.solve(unit())(jnp.array([[0.0, 0.1], [2.0, 0.0]]), outside="error"),
+        ["1 of 2 points", "[2.0, 0.0]", '"interior"'],
+    ),
+    "incompatible Neumann data": (
+        lambda: ew.solve(unit(data=lambda x: 1.0 + x[0], condition=ew.Neumann())),
+        ["integral 6.28319", "only if it is 0", "Subtract their mean"],
+    ),
+    "side misspelt": (lambda: problem(side="inside"), ["'inside'", '"interior", "exterior" or "both"', "Write"]),
+    "double layer on both sides": (
+        lambda: problem(side="both", representation=ew.DoubleLayer(LAPLACE)),
+        ["DoubleLayer with Dirichlet data on side 'both'", "jumps", "Use `SingleLayer(kernel)`"],
+    ),
+    "charge inside": (lambda: problem(at_infinity=1.0), ["at_infinity=1.0", '"interior"', "Leave it out"]),
+    "kernel instead of a representation": (
+        lambda: problem(representation=LAPLACE),
+        ["got Laplace", "must be a representation", "SingleLayer(Laplace(dim=2))"],
+    ),
+    "three dimensions": (lambda: ew.Laplace(dim=4), ["dim = 4", "dim = 2", "`Laplace(dim=2)`"]),
+    "tolerance of nothing": (lambda: ew.solve(problem(), t=1.5, tol=0.0), ["got 0.0", "between", "`tol=1e-10`"]),
+    "chunk of nothing": (lambda: ew.solve(problem(), t=1.5, chunk=0), ["got 0", "at least 1", "`chunk=64`"]),
+    "method misspelt": (lambda: ew.solve(problem(), t=1.5, method="lu"), ["'lu'", '"direct" or "gmres"', "Write"]),
+    "bare single layer on the unit circle": (
+        lambda: ew.solve(unit(representation=ew.SingleLayer(LAPLACE, cure=False))),
+        ["capacity is 1.000", "singular", "`SingleLayer(..., cure=True)`"],
+    ),
+    "Robin without coefficient": (lambda: ew.Robin(0), ["Robin(0)", "other than 0", "`Neumann()`"]),
+    "degree of nothing": (lambda: ew.FourierCurve(0), ["got 0", "at least 1", "`FourierCurve(degree=3)`"]),
+    "name that does not exist": (lambda: ew.Kres, ["`Kres`", "it has", "Kress"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_message(case):
+    call, words = CASES[case]
+    with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
+        call()
+    message = str(caught.value)
+    for word in words:
+        assert word in message, f"{word!r} is missing from: {message}"
+
+
+def test_single_precision_names_both_cures():
+    code = (
+        "import edgewise as ew\n"
+        "p = ew.Problem(ew.Ellipse(2.0, 1.0), None, ew.SingleLayer(ew.Laplace(2)), lambda x: x[0], 'interior')\n"
+        "try:\n    ew.solve(p)\n"
+        "except RuntimeError as error:\n    print(error)\n"
+        "print(abs(float(ew.solve(p, dtype='float32')([0.3, 0.2])) - 0.3) < 1e-4)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=True)
+    assert "x64 is off" in out.stdout and "`ew.enable_x64()`" in out.stdout and "JAX_ENABLE_X64=1" in out.stdout
+    assert 'dtype="float32"' in out.stdout and "True" in out.stdout
+
+
+def test_importing_changes_no_setting_and_loads_no_jax():
+    code = "import sys, edgewise; print('jax' in sys.modules); import jax; edgewise.Kress; print(jax.config.jax_enable_x64)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=True)
+    assert out.stdout.split() == ["False", "False"]
+
+
+def test_a_clockwise_curve_is_only_turned_round():
+    clockwise = ew.Problem(ew.Curve(lambda s: (jnp.cos(s), -2 * jnp.sin(s))), None, ew.SingleLayer(LAPLACE), entire, "interior")
+    assert abs(ew.solve(clockwise)(jnp.array([0.1, 1.9])) - entire(jnp.array([0.1, 1.9]))) < 1e-12
+
+
+def test_extrapolation_is_allowed_when_asked_for():
+    solution = ew.solve(problem(), t=2.05, extrapolate=True)
+    assert abs(solution(jnp.array([0.1, 0.1])) - entire(np.array([0.1, 0.1]))) < 1e-10
+
+
+def _environment():
+    import os
+
+    return {key: value for key, value in os.environ.items() if key != "JAX_ENABLE_X64"}
