@@ -38,7 +38,19 @@ if TYPE_CHECKING:
     from edgewise.solver import solve as solve
 
 _HOME = {
-    "geometry": ["Angle", "Box", "Curve", "Direction", "Ellipse", "FourierCurve", "Kite", "Rotate", "Scale", "StarCurve", "Translate"],
+    "geometry": [
+        "Angle",
+        "Box",
+        "Curve",
+        "Direction",
+        "Ellipse",
+        "FourierCurve",
+        "Kite",
+        "Rotate",
+        "Scale",
+        "StarCurve",
+        "Translate",
+    ],
     "kernels": ["Laplace"],
     "potentials": ["Direct", "Dirichlet", "DoubleLayer", "Neumann", "Robin", "SingleLayer"],
     "precision": ["enable_x64"],

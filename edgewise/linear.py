@@ -78,7 +78,9 @@ def gmres(
         spent = 0 if guess is None else 1
         residual = precondition(rhs - apply(start) if spent else rhs)
         threshold = tol * jnp.linalg.norm(precondition(rhs))
-        correction, steps, size = _krylov(lambda x: precondition(apply(x)), residual, threshold, max_applications - spent)
+        correction, steps, size = _krylov(
+            lambda x: precondition(apply(x)), residual, threshold, max_applications - spent
+        )
         return start + correction, (steps + spent, size * tol / jnp.where(threshold > 0, threshold, 1))
 
     def solve_transposed(transposed, rhs):
@@ -89,9 +91,7 @@ def gmres(
         )
         return backwards(z)[0], (steps, size)
 
-    solution, (applications, reached) = jax.lax.custom_linear_solve(
-        apply, rhs, solve, solve_transposed, has_aux=True
-    )
+    solution, (applications, reached) = jax.lax.custom_linear_solve(apply, rhs, solve, solve_transposed, has_aux=True)
     return solution, applications, reached
 
 
@@ -119,7 +119,9 @@ def _krylov(apply: Operator, residual: Array, threshold: Array, steps: int) -> t
             column = column + projection
         length = jnp.linalg.norm(vector)
         basis = basis.at[step + 1].set(vector / jnp.where(length > 0, length, 1))
-        column = jax.lax.fori_loop(0, step, lambda i, column: _rotate(column, i, rotations[i]), column.at[step + 1].set(length))
+        column = jax.lax.fori_loop(
+            0, step, lambda i, column: _rotate(column, i, rotations[i]), column.at[step + 1].set(length)
+        )
         size = jnp.sqrt(jnp.abs(column[step]) ** 2 + jnp.abs(column[step + 1]) ** 2)
         rotation = jnp.stack([column[step].conj(), column[step + 1]]) / jnp.where(size > 0, size, 1)
         column, target = _rotate(column, step, rotation), _rotate(target, step, rotation)

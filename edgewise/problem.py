@@ -61,7 +61,7 @@ class Problem(eqx.Module):
         exact: Callable | None = None,
         at_infinity: Any = "bounded",
     ):
-        self.family = _instance("family", family, AbstractFamily, 'StarCurve(lambda s, t: ...)')
+        self.family = _instance("family", family, AbstractFamily, "StarCurve(lambda s, t: ...)")
         self.parameters = _instance("parameters", Box() if parameters is None else parameters, Box, "Box(t=(1.0, 2.0))")
         self.representation = _instance(
             "representation", representation, AbstractRepresentation, "SingleLayer(Laplace(dim=2))"
@@ -102,7 +102,9 @@ class Problem(eqx.Module):
             )
         refusal = self.representation.refusal(self.condition, self.side)
         if refusal:
-            given = f"{type(self.representation).__name__} with {type(self.condition).__name__} data on side {self.side!r}"
+            given = (
+                f"{type(self.representation).__name__} with {type(self.condition).__name__} data on side {self.side!r}"
+            )
             raise ValueError(f"{given} cannot work: {refusal}.")
         if self.at_infinity is not None and self.side == "interior":
             raise ValueError(
@@ -146,7 +148,9 @@ class Problem(eqx.Module):
     def exact_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
         """The true field of one member at points (..., d)."""
         if self.exact is None:
-            raise ValueError("This problem has no `exact` field; expected one. Write `Problem(..., exact=lambda x: ...)`.")
+            raise ValueError(
+                "This problem has no `exact` field; expected one. Write `Problem(..., exact=lambda x: ...)`."
+            )
         exact = self.exact
         flat = jax.vmap(lambda x: exact(x, parameters))(points.reshape(-1, points.shape[-1]))
         return flat.reshape(points.shape[:-1])

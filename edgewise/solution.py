@@ -87,17 +87,21 @@ class Solution(eqx.Module):
     def at_infinity(self) -> Array:
         """The constant that an exterior field tends to, beside its total charge times G."""
         if self.problem.side == "interior":
-            raise AttributeError("An interior solution has no behaviour at infinity; expected side \"exterior\" or \"both\".")
+            raise AttributeError(
+                'An interior solution has no behaviour at infinity; expected side "exterior" or "both".'
+            )
         return self.strengths.constant
 
     def residual(self) -> Inexact[Array, "... m"]:
         """What the boundary condition misses, at nodes twice as fine as those of the solve."""
-        residual = _residuals(self.problem, *self._with_member_axis())
+        residual = _residuals(self.problem, *self._with_member_axis(), 2 * self.boundary.s.shape[-1])
         return residual if self.batched else residual[0]
 
     def __len__(self) -> int:
         if not self.batched:
-            raise TypeError("A solution of one member has no length; pass an array, `solve(problem, t=jnp.linspace(1, 2, 500))`.")
+            raise TypeError(
+                "A solution of one member has no length; pass an array, `solve(problem, t=jnp.linspace(1, 2, 500))`."
+            )
         return self.density.values.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
 
     def __getitem__(self, index: int) -> "Solution":
@@ -170,11 +174,10 @@ def _field(problem: Problem, parameters: dict[str, Array], strengths: Strengths)
 
 
 @eqx.filter_jit
-def _residuals(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Array:
+def _residuals(problem: Problem, parameters: dict[str, Array], strengths: Strengths, count: int) -> Array:
     def one(parameters, strengths):
         field = _field(problem, parameters, strengths)
-        rule = Trapezoid(field.layers.x.shape[0])
-        member = problem.member(rule, parameters, field.layers.x.dtype)
+        member = problem.member(Trapezoid(count), parameters, field.layers.x.dtype)
         missed = -member.data
         if member.condition.takes_value:
             values = jax.vmap(lambda x: field.near(x, "potential")[0])(member.boundary.x)

@@ -15,10 +15,11 @@ from edgewise.density import NodalDensity
 from edgewise.geometry import Boundary
 from edgewise.geometry.checks import are_star_shaped, crosses_itself
 from edgewise.geometry.parameters import Interval
-from edgewise.potentials import Member, Neumann, Strengths
+from edgewise.potentials import Member, Neumann, SingleLayer, Strengths
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Kress, Trapezoid, check_resolves
+from edgewise.quadrature import AbstractQuadrature, Kress, check_resolves
+from edgewise.quadrature.rule import next_even
 from edgewise.solution import Code, Result, Solution
 from edgewise.special import tail
 
@@ -61,7 +62,7 @@ def solve(
         quadrature: The rule; by default `Kress` with as many nodes as the density turns out to need.
         method: "direct", or "gmres" with the inverse of the circle's operator as preconditioner.
         tol: Relative accuracy: how far the density's Fourier coefficients must have fallen, and where GMRES stops.
-            1e-11 by default, 1e-4 in float32.
+            1e-12 by default, 1e-4 in float32.
         chunk: How many members of a batch are held in memory at once.
         dtype: "float64", or "float32" where that is enough.
         extrapolate: Allows parameters outside the box.
@@ -87,6 +88,7 @@ def solve(
         parts = _solve_in_chunks(problem, rule, values, count, settings)
     else:
         _check_curves(problem, values, count)
+        _check_capacity(problem, values, count, settings)
         parts = _solve_adaptively(problem, quadrature, values, count, settings)
         _raise_failures(problem, values, *parts)
     solution = Solution(problem, values, *parts, batched=True)
@@ -102,7 +104,7 @@ def _settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: Any, 
         raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
     floor = float(np.finfo(real).eps)
     if tol is None:
-        tol = 1e-11 if real == np.float64 else 1e-4
+        tol = 1e-12 if real == np.float64 else 1e-4
     elif not floor <= tol < 1:
         raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
     if quadrature is not None:
@@ -112,7 +114,7 @@ def _settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: Any, 
         if not quadrature.solves:
             raise ValueError(
                 f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
-                f"expects a rule that holds on its own nodes. Use `Kress({quadrature.num_nodes // 2 * 2})`."
+                f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
             )
     return Settings(method, float(tol), real, chunk)
 
@@ -191,7 +193,11 @@ def _solve_system(system: System, settings: Settings) -> Parts:
     member, matrix, rhs = system
     if settings.method == "direct":
         count = rhs.shape[0]
-        unknown, applications, residual = linear.direct(matrix, rhs), jnp.zeros(count, int), jnp.zeros(count, rhs.real.dtype)
+        unknown, applications, residual = (
+            linear.direct(matrix, rhs),
+            jnp.zeros(count, int),
+            jnp.zeros(count, rhs.real.dtype),
+        )
     else:
         unknown, applications, residual = _iterate(member, matrix, rhs, settings)
     return _finish(member, unknown, applications, residual, settings)
@@ -229,15 +235,33 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
         density = unknown[:n]
         constant = unknown[n] if unknown.shape[0] > n else jnp.zeros((), unknown.dtype)
         strengths = member.representation.strengths(member, density, constant)
-        resolution = jnp.stack([tail(part) for part in (strengths.single, strengths.double) if part is not None]).max()
-        if set(member.representation.layers(member.condition)) != {"single"}:
-            # A first-kind equation shows a kernel too narrow for the nodes in its density; a second-kind one does not.
-            resolution = jnp.maximum(resolution, member.quadrature.gauss_defect(member.boundary))
+        resolution = _resolution(member, strengths)
         result = Result(_code(member, resolution, residual, settings))
-        stats = {"num_nodes": jnp.asarray(n), "applications": applications, "residual": residual, "resolution": resolution}
+        stats = {
+            "num_nodes": jnp.asarray(n),
+            "applications": applications,
+            "residual": residual,
+            "resolution": resolution,
+        }
         return NodalDensity(member.boundary.s, density), member.boundary, strengths, result, stats
 
     return jax.vmap(one)(member, unknown, applications, residual)
+
+
+def _resolution(member: Member, strengths: Strengths) -> Array:
+    """What the nodes leave out, relative to the data: of the density, and of kernels that are narrower than it."""
+    size = jnp.max(jnp.abs(member.data))
+    if member.condition.takes_flux:
+        size = size * jnp.max(member.boundary.jacobian)
+    parts = [part for part in (strengths.single, strengths.double) if part is not None]
+    scale = jnp.maximum(size, jnp.stack([jnp.max(jnp.abs(part)) for part in parts]).max())
+    missed = jnp.stack([tail(part) for part in parts]).max() / jnp.where(scale > 0, scale, 1)
+    if set(member.representation.layers(member.condition)) != {"single"}:
+        return jnp.maximum(missed, jnp.max(member.quadrature.gauss_defect(member.boundary)))
+    # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
+    defect = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])
+    n = member.quadrature.num_nodes
+    return jnp.maximum(missed, 2 / n * jnp.max(defect) / jnp.where(scale > 0, scale, 1))
 
 
 def _code(member: Member, resolution: Array, residual: Array, settings: Settings) -> Array:
@@ -251,7 +275,28 @@ def _code(member: Member, resolution: Array, residual: Array, settings: Settings
     return jnp.where(jnp.all(jnp.isfinite(member.data)), code, Code.NOT_FINITE)
 
 
-def _raise_failures(problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats) -> None:
+def _check_capacity(problem: Problem, values: Values, count: int, settings: Settings) -> None:
+    """Refuses a bare single layer where it is singular: u = S φ cannot make a constant on a curve of capacity 1."""
+    representation = problem.representation
+    if not isinstance(representation, SingleLayer) or representation.cure:
+        return
+    # The cured layer with unit charge and zero data is constant on the curve: log(capacity) / 2π.
+    changes = {"representation": SingleLayer(representation.kernel), "data": lambda x: 0.0 * x[0], "at_infinity": 1.0}
+    unit = Problem(problem.family, problem.parameters, **changes, side="exterior")
+    constant = _solve_adaptively(unit, None, values, count, settings)[2].constant
+    capacity = np.exp(2 * np.pi * np.asarray(constant))
+    worst = int(np.argmin(np.abs(np.log(capacity))))
+    if abs(np.log(capacity[worst])) < 1e-6:
+        where = _words({name: value[worst] for name, value in values.items()})
+        raise ValueError(
+            f"The single layer is singular on this curve{where}: its capacity is {capacity[worst]:.3f}; any other was expected. "
+            "Use `SingleLayer(..., cure=True)` (the default) or `DoubleLayer`."
+        )
+
+
+def _raise_failures(
+    problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats
+) -> None:
     """Errors for data that no rule could have solved for."""
     codes = np.asarray(result.code)
     for code in (Code.NOT_FINITE, Code.INCOMPATIBLE):
@@ -259,7 +304,7 @@ def _raise_failures(problem: Problem, values: Values, density, boundary: Boundar
         if not len(bad):
             continue
         parameters = {name: value[bad[0]] for name, value in values.items()}
-        nodes = jax.tree_util.tree_map(lambda leaf: leaf[bad[0]], boundary)
+        nodes = jax.tree_util.tree_map(lambda leaf, index=bad[0]: leaf[index], boundary)
         data = np.asarray(problem.data_on(nodes, parameters))
         where = _words(parameters)
         if code == Code.NOT_FINITE:

@@ -117,7 +117,9 @@ def test_uniform_is_of_first_order():
 def test_monte_carlo_is_of_order_one_half():
     counts = [1000, 4000, 16000]
     errors = [
-        np.mean([single_layer_errors(lambda n, seed=seed: ew.MonteCarlo(n, seed=seed), [count])[0] for seed in range(6)])
+        np.mean(
+            [single_layer_errors(lambda n, seed=seed: ew.MonteCarlo(n, seed=seed), [count])[0] for seed in range(6)]
+        )
         for count in counts
     ]
     order = -np.polyfit(np.log(counts), np.log(errors), 1)[0]

@@ -94,10 +94,10 @@ def test_neumann_and_robin(representation, kind, side, shape, measured):
 
     if kind == "Neumann":
         condition, options = ew.Neumann(), {}
-        data = lambda x, normal: slope(x) @ normal  # noqa: E731
+        data = lambda x, normal: slope(x) @ normal
     else:
         condition, options = ew.Robin(coefficient), {} if interior else {"at_infinity": 1.0}
-        data = lambda x, normal, k: slope(x) @ normal + coefficient(x, k) * field(x)  # noqa: E731
+        data = lambda x, normal, k: slope(x) @ normal + coefficient(x, k) * field(x)
     box = ew.Box(k=(0.5, 1.0)) if kind == "Robin" else ew.Box()
     problem = ew.Problem(family, box, representation(LAPLACE), data, side, condition, **options)
     parameters = {"k": 0.7} if kind == "Robin" else {}
@@ -120,13 +120,17 @@ def test_circles_at_every_scale(radius, measured):
     circle = ew.Scale(ew.Ellipse(1.0, 1.0), "r")
     problem = ew.Problem(circle, ew.Box(r=(0.1, 9)), ew.SingleLayer(LAPLACE), lambda x: entire(x) + 1, "interior")
     solution = ew.solve(problem, r=radius)
-    points = jnp.concatenate([0.999 * radius * star_points(lambda s: 1.0, 500), near_points(circle, {"r": radius}, "interior", 50)])
+    points = jnp.concatenate(
+        [0.999 * radius * star_points(lambda s: 1.0, 500), near_points(circle, {"r": radius}, "interior", 50)]
+    )
     measured(f"circle of radius {radius}", worst(solution, lambda x: entire(x) + 1, points), 1e-12 * np.exp(radius))
 
 
 def test_field_is_harmonic(measured):
     solution = ew.solve(paper_problem(ew.SingleLayer), t=1.15)
-    points = jnp.concatenate([star_points(lambda s: 0.2, 3), near_points(PAPER, {"t": 1.15}, "interior", 3, 1e-3, 1e-2)])
+    points = jnp.concatenate(
+        [star_points(lambda s: 0.2, 3), near_points(PAPER, {"t": 1.15}, "interior", 3, 1e-3, 1e-2)]
+    )
     hessian = jax.jit(jax.vmap(jax.hessian(lambda x: solution(x))))(points)
     assert np.all(np.isfinite(hessian))
     measured("Laplacian of the field", float(jnp.max(jnp.abs(jnp.trace(hessian, axis1=1, axis2=2)))), 1e-5)

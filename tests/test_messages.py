@@ -154,7 +154,9 @@ def test_importing_changes_no_setting_and_loads_no_jax():
 
 
 def test_a_clockwise_curve_is_only_turned_round():
-    clockwise = ew.Problem(ew.Curve(lambda s: (jnp.cos(s), -2 * jnp.sin(s))), None, ew.SingleLayer(LAPLACE), entire, "interior")
+    clockwise = ew.Problem(
+        ew.Curve(lambda s: (jnp.cos(s), -2 * jnp.sin(s))), None, ew.SingleLayer(LAPLACE), entire, "interior"
+    )
     assert abs(ew.solve(clockwise)(jnp.array([0.1, 1.9])) - entire(jnp.array([0.1, 1.9]))) < 1e-12
 
 

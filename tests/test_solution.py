@@ -80,13 +80,15 @@ def test_gmres_counts_its_applications():
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 def test_gmres_on_any_system(dtype):
     rng = np.random.default_rng(0)
-    matrix = jnp.asarray(np.eye(30) + 0.1 * rng.normal(size=(30, 30)) + (0.1j * np.eye(30) if dtype == np.complex128 else 0))
+    matrix = jnp.asarray(
+        np.eye(30) + 0.1 * rng.normal(size=(30, 30)) + (0.1j * np.eye(30) if dtype == np.complex128 else 0)
+    )
     rhs = jnp.asarray(rng.normal(size=30).astype(dtype))
     truth = jnp.linalg.solve(matrix, rhs)
     counted = []
 
     def apply(x):
-        jax.debug.callback(lambda: counted.append(1))
+        jax.debug.callback(lambda x: counted.append(1), x)
         return matrix @ x
 
     cold, applications, residual = linear.gmres(apply, rhs, tol=1e-12)
@@ -116,7 +118,7 @@ def test_thin_and_large_and_tiny_curves():
     """The library chooses the nodes; scale changes nothing."""
     for a, b in ((20.0, 1.0), (1e-4, 2e-4), (3e5, 1e5)):
         size = max(a, b)
-        field = lambda x, size=size: entire(x / size)  # noqa: E731
+        field = lambda x, size=size: entire(x / size)
         problem = ew.Problem(ew.Ellipse(a, b), None, ew.SingleLayer(LAPLACE), field, "interior")
         solution = ew.solve(problem)
         points = jnp.array([[0.5 * a, 0.1 * b], [0.0, b * (1 - 1e-7)], [a * (1 - 1e-7), 0.0]])

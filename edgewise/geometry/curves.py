@@ -76,7 +76,9 @@ class FourierCurve(AbstractCurve):
 
     def __init__(self, degree: int, coefficients: Any = "coefficients"):
         if not isinstance(degree, int) or degree < 1:
-            raise ValueError(f"`degree` must be a whole number of at least 1, got {degree!r}: `FourierCurve(degree=3)`.")
+            raise ValueError(
+                f"`degree` must be a whole number of at least 1, got {degree!r}: `FourierCurve(degree=3)`."
+            )
         self.degree = degree
         self.coefficients = number(coefficients)
 

@@ -23,6 +23,10 @@ class AbstractFamily(eqx.Module):
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         """Position of boundary coordinate `s`. Numbers of this family are bound already; call `point` instead."""
 
+    @abc.abstractmethod
+    def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
+        """The nodes at a rule's coordinates, with the rule's weights."""
+
     def point(self, s: Any, **parameters: Any) -> Float[Array, " d"]:
         """Position of boundary coordinate `s` on the member with these parameters."""
         return bind(self, parameters).locate(jnp.asarray(s), parameters)
@@ -38,9 +42,7 @@ class AbstractCurve(AbstractFamily):
 
     dim = 2
 
-    def boundary(
-        self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]
-    ) -> Boundary:
+    def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
 
         A clockwise curve is turned round: its nodes come in reverse order, the first still first, which on an

@@ -220,7 +220,7 @@ class UserFunction(eqx.Module):
             raise TypeError(f"{role} must be a function of `{first}` and named parameters, got {function!r}.")
         # A plain function is not an array: it must be static, or a solution could not leave `jax.jit`.
         self.function = function if isinstance(function, eqx.Module) else _Static(function)
-        signature = inspect.signature(function).parameters.values()
+        signature = inspect.signature(function).parameters.values()  # pyright: ignore[reportArgumentType]
         positional = [p for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if not positional and not any(p.kind is p.VAR_POSITIONAL for p in signature):
             raise TypeError(f"{role} must take the point `{first}` first: `lambda {first}, ...: ...`.")

@@ -68,4 +68,3 @@ class Scale(AbstractCurve):
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.factor * self.family.locate(s, parameters)
-

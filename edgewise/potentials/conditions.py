@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,8 +16,8 @@ from edgewise.geometry.parameters import UserFunction, number
 class AbstractCondition(eqx.Module):
     """The data prescribes value_weight · u + [takes_flux] · ∂u/∂n."""
 
-    takes_value: eqx.AbstractClassVar[bool]
-    takes_flux: eqx.AbstractClassVar[bool]
+    takes_value: ClassVar[bool]
+    takes_flux: ClassVar[bool]
 
     @abc.abstractmethod
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
@@ -65,7 +65,9 @@ class Robin(AbstractCondition):
         else:
             self.coefficient = number(coefficient)
             if isinstance(self.coefficient, float) and self.coefficient == 0:
-                raise ValueError("`Robin(0)` prescribes ∂u/∂n alone; a coefficient other than 0 was expected. Use `Neumann()`.")
+                raise ValueError(
+                    "`Robin(0)` prescribes ∂u/∂n alone; a coefficient other than 0 was expected. Use `Neumann()`."
+                )
 
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
         if isinstance(self.coefficient, UserFunction):

@@ -114,7 +114,11 @@ class DoubleLayer(AbstractRepresentation):
     def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
         if isinstance(member.condition, Neumann):
             inside = member.side == "interior"
-            constant = -_mean(member, density, self.kernel, "double") + _average(member, density) / 2 if inside else 0 * constant
+            constant = (
+                -_mean(member, density, self.kernel, "double") + _average(member, density) / 2
+                if inside
+                else 0 * constant
+            )
         single = self._even_charge(member) * member.boundary.jacobian if member.side == "exterior" else None
         return Strengths(single, density, constant)
 

@@ -1,18 +1,18 @@
 """Targets anywhere in the plane: as close to a smooth closed curve as one likes, and on it.
 
-The curve is ζ(σ) = x + iy, the target w, d = w - ζ(σ). Every layer of a kernel A log |d|² + B, and its gradient, is a sum of smooth
-functions of σ times 1, log |d|² and 1/d; the 1/d² in the gradient of a double layer becomes 1/d by parts. Close to the curve these
-have a singularity at the complex τ with ζ(τ) = w, near the real axis, which the plain rule does not see. With v = e^{iσ}, v₀ = e^{iτ}
-and the smooth, non-zero quotient
+The curve is ζ(σ) = x + iy, the target w, d = w - ζ(σ). Every layer of a kernel A log |d|² + B, and its gradient, is a sum
+of smooth functions of σ times 1, log |d|² and 1/d; the 1/d² in the gradient of a double layer becomes 1/d by parts. Close to
+the curve these have a singularity at the complex τ with ζ(τ) = w, near the real axis, which the plain rule does not see.
+With v = e^{iσ}, v₀ = e^{iτ} and the smooth, non-zero quotient
 
     E(σ) = (ζ(σ) - w) / (v - v₀),       d = -E · (v - v₀),
 
-the singular factors become log |v - v₀|² and 1/(v - v₀), whose Fourier coefficients are known in closed form: weights exact for
-trigonometric polynomials follow for every τ. For real τ they are Kress's, the limit from the inside being Im τ = +0, from the
-outside -0; jumps come out by themselves. Nothing is subtracted, so no digit is lost as the target approaches.
+the singular factors become log |v - v₀|² and 1/(v - v₀), whose Fourier coefficients are known in closed form: weights exact
+for trigonometric polynomials follow for every τ. For real τ they are Kress's, the limit from the inside being Im τ = +0,
+from the outside -0; jumps come out by themselves. Nothing is subtracted, so no digit is lost as the target approaches.
 
-The idea of moving the singularity to the parameter plane is that of L. af Klinteberg and A. H. Barnett, "Accurate quadrature of nearly
-singular line integrals in two and three dimensions by singularity swapping", BIT 61 (2021).
+The idea of moving the singularity to the parameter plane is that of L. af Klinteberg and A. H. Barnett, "Accurate
+quadrature of nearly singular line integrals in two and three dimensions by singularity swapping", BIT 61 (2021).
 """
 
 from typing import NamedTuple
@@ -71,6 +71,12 @@ def curve_modes(x: Float[Array, "n 2"]) -> Complex[Array, " n"]:
     return jnp.where(size > 8 * jnp.finfo(size.dtype).eps * size.max(), modes, 0)
 
 
+def significant_modes(modes: Complex[np.ndarray, "... k"]) -> int:
+    """How many of the lowest modes hold all that are not zero; a power of two, so that few sizes are compiled."""
+    highest = int(np.max(np.abs(wave_numbers(modes.shape[-1])) * (modes != 0), initial=1))
+    return min(1 << (2 * highest + 1).bit_length(), modes.shape[-1])
+
+
 def plain_weights(layers: Layers, target: Float[Array, " 2"]) -> Weights:
     """The trapezoid rule, for targets away from the curve."""
     step = 2 * np.pi / layers.x.shape[0]
@@ -84,9 +90,7 @@ def parameter_distance(layers: Layers, target: Float[Array, " 2"]) -> Float[Arra
     return jnp.sqrt(squares)
 
 
-def preimage(
-    layers: Layers, target: Float[Array, " 2"], reach: float
-) -> tuple[Complex[Array, ""], Bool[Array, ""]]:
+def preimage(layers: Layers, target: Float[Array, " 2"], reach: float) -> tuple[Complex[Array, ""], Bool[Array, ""]]:
     """The complex τ with ζ(τ) = target that lies closest to the real axis, and whether it is within `reach` of it."""
     n = layers.x.shape[0]
     distance = parameter_distance(layers, target)
@@ -114,7 +118,9 @@ def preimage(
     return tau, close
 
 
-def close_weights(layers: Layers, target: Float[Array, " 2"], tau: Complex[Array, ""], inside: Bool[Array, ""]) -> Weights:
+def close_weights(
+    layers: Layers, target: Float[Array, " 2"], tau: Complex[Array, ""], inside: Bool[Array, ""]
+) -> Weights:
     """The rule for targets close to the curve or on it; `inside` chooses the limit where Im τ = 0."""
     n = layers.x.shape[0]
     dtype = layers.x.dtype
@@ -130,19 +136,23 @@ def close_weights(layers: Layers, target: Float[Array, " 2"], tau: Complex[Array
     powers = jnp.exp(1j * k * signed)
 
     def transform(coefficients):
-        padded = jnp.zeros(n, powers.dtype).at[: n // 2].set(coefficients)
-        inner, outer = jnp.fft.fft(padded), jnp.fft.ifft(padded) * n
-        return jnp.where(inside, inner, outer)
+        padded = jnp.zeros(n, powers.dtype).at[: n // 2].set(jnp.where(inside, coefficients, coefficients.conj()))
+        values = jnp.fft.fft(padded)
+        return jnp.where(inside, values, values.conj())
 
     step = 2 * np.pi / n
     prefactor = jnp.where(inside, jnp.conj(v), -1 / v0)
-    log_disc = -2 * transform(powers * jnp.where(k > 0, 1 / jnp.maximum(k, 1), 0)).real + jnp.where(inside, 0, -2 * tau.imag)
+    log_disc = -2 * transform(powers * jnp.where(k > 0, 1 / jnp.maximum(k, 1), 0)).real + jnp.where(
+        inside, 0, -2 * tau.imag
+    )
     log = step * (log_disc + jnp.log(quotient.real**2 + quotient.imag**2))
     pole = -step * prefactor * transform(powers) / quotient
     return Weights(log, pole)
 
 
-def potential(kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights) -> Inexact[Array, ""]:
+def potential(
+    kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights
+) -> Inexact[Array, ""]:
     """Single plus double layer at one target."""
     d = target - layers.x
     plain = 2 * np.pi / d.shape[0]
@@ -154,12 +164,18 @@ def potential(kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"]
         normal = _scaled_normal(layers)
         grad_a, grad_b = jax.vmap(jax.jacfwd(kernel.log_part))(d), jax.vmap(jax.jacfwd(kernel.smooth_part))(d)
         # n·∇ log |d|² = 2 n·d / |d|² = 2 Re(n/d).
-        along = _dot(normal, grad_a) * weights.log + _dot(normal, grad_b) * plain + 2 * a * (_complex(normal) * weights.pole).real
+        along = (
+            _dot(normal, grad_a) * weights.log
+            + _dot(normal, grad_b) * plain
+            + 2 * a * (_complex(normal) * weights.pole).real
+        )
         total -= jnp.sum(layers.double * along)
     return total
 
 
-def gradient(kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights) -> Inexact[Array, " 2"]:
+def gradient(
+    kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights
+) -> Inexact[Array, " 2"]:
     """Gradient of single plus double layer at one target."""
     d = target - layers.x
     plain = 2 * np.pi / d.shape[0]
@@ -181,7 +197,9 @@ def gradient(kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"],
         inner = second_a * log + second_b * plain + along_a * log_gradient + grad_a * normal_log
         # ∇ 2 Re(n/d) is the conjugate of -2n/d² = 2i (1/d)': by parts, the derivative moves to A times the density.
         moved = layers.double_slope * a - layers.double * _dot(grad_a, layers.velocity)
-        total -= jnp.sum(layers.double[:, None] * inner + moved[:, None] * 2 * _vector(jnp.conj(-1j * weights.pole)), axis=0)
+        total -= jnp.sum(
+            layers.double[:, None] * inner + moved[:, None] * 2 * _vector(jnp.conj(-1j * weights.pole)), axis=0
+        )
     return total
 
 

@@ -36,7 +36,9 @@ class Uniform(AbstractQuadrature):
     ) -> Inexact[Array, "n n"]:
         return truncated_matrix(kernel, layer, boundary, boundary, self.truncation)
 
-    def observe(self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
+    def observe(
+        self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary
+    ) -> Inexact[Array, "m n"]:
         """The layer as a matrix from this rule's nodes to observation points apart from them."""
         return truncated_matrix(kernel, layer, target, source, self.truncation)
 
@@ -68,7 +70,9 @@ class MonteCarlo(AbstractQuadrature):
     ) -> Inexact[Array, "n n"]:
         return truncated_matrix(kernel, layer, boundary, boundary, self.truncation)
 
-    def observe(self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
+    def observe(
+        self, kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary
+    ) -> Inexact[Array, "m n"]:
         """The layer as a matrix from this rule's nodes to observation points apart from them."""
         return truncated_matrix(kernel, layer, target, source, self.truncation)
 

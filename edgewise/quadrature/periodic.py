@@ -34,7 +34,7 @@ class Trapezoid(AbstractQuadrature):
     ) -> Inexact[Array, "n n"]:
         return kernel_values(kernel, layer, boundary, boundary) * boundary.weight
 
-    def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 1) -> Float[Array, " n"]:
         return gauss_defect(boundary, boundary)
 
 
@@ -80,8 +80,8 @@ class Kress(AbstractQuadrature):
             fine = fine + kernel.log_part(jnp.zeros(2, source.x.dtype)) * hypersingular_log(boundary, source)
         return halve(fine) if sampling == 2 else fine
 
-    def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
-        return gauss_defect(boundary, refined(boundary))
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " n"]:
+        return gauss_defect(boundary, refined(boundary) if sampling == 2 else boundary)
 
 
 def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,12 +104,11 @@ def refined(boundary: Boundary) -> Boundary:
     return Boundary(s, x, normal, jacobian, jacobian * (2 * np.pi / count), curvature)
 
 
-def gauss_defect(target: Boundary, source: Boundary) -> Float[Array, ""]:
-    """By how much Gauss's identity, D 1 = -1/2 on the curve, is missed: how well the nodes resolve the geometry."""
+def gauss_defect(target: Boundary, source: Boundary) -> Float[Array, " m"]:
+    """By how much Gauss's identity, D 1 = -1/2 on the curve, is missed at every target."""
     kernel = off_diagonal(log_square, "double", target, source)
-    m, n = kernel.shape
-    values = jnp.where(coincidence(m, n), source.curvature, kernel)
-    return jnp.max(jnp.abs(values @ source.weight / (4 * np.pi) - 0.5))
+    values = jnp.where(coincidence(*kernel.shape), source.curvature, kernel)
+    return jnp.abs(values @ source.weight / (4 * np.pi) - 0.5)
 
 
 def log_correction(num_nodes: int) -> np.ndarray:

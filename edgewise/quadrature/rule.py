@@ -33,9 +33,9 @@ class AbstractQuadrature(eqx.Module):
         `sampling` is how many samples of the kernel a node may take, 1 or 2, where the rule has the choice.
         """
 
-    def gauss_defect(self, boundary: Boundary) -> Float[Array, ""]:
-        """How well the nodes resolve the geometry: by how much Gauss's identity is missed on them."""
-        return jnp.zeros((), boundary.x.dtype)
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " n"]:
+        """By how much Gauss's identity, D 1 = -1/2, is missed at every node: how well they resolve the geometry."""
+        return jnp.zeros_like(boundary.s)
 
     def place(self, family, parameters, dtype) -> Boundary:
         """The nodes of this rule on one member."""
@@ -48,12 +48,16 @@ def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layer
     for layer in layers:
         need = kernel.singularity(layer)
         if quadrature.resolves < need:
-            given = f"{type(quadrature).__name__}({quadrature.num_nodes})"
-            article = "is" if need in (Singularity.SMOOTH, Singularity.HYPERSINGULAR) else f"has a {need} singularity:"
             raise ValueError(
-                f"`{given}` resolves {quadrature.resolves} integrands; the {layer.replace('_', ' ')} layer of "
-                f"`{kernel.name}` {article} {need}. Use `Kress({quadrature.num_nodes})`."
+                f"`{type(quadrature).__name__}({quadrature.num_nodes})` resolves {quadrature.resolves} integrands; the "
+                f"{layer.replace('_', ' ')} layer of `{kernel.name}` has a {need} singularity. "
+                f"Use `Kress({next_even(quadrature.num_nodes)})`."
             )
+
+
+def next_even(count: int) -> int:
+    """The number itself or, if it is odd, the next."""
+    return count + count % 2
 
 
 def check_num_nodes(name: str, num_nodes: int, *, even: bool) -> int:
@@ -61,5 +65,7 @@ def check_num_nodes(name: str, num_nodes: int, *, even: bool) -> int:
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 4:
         raise ValueError(f"`num_nodes` must be a whole number of at least 4, got {num_nodes!r}. Write `{name}(256)`.")
     if even and num_nodes % 2:
-        raise ValueError(f"`num_nodes` of `{name}` must be even, got {num_nodes}. Write `{name}({num_nodes + 1})`.")
+        raise ValueError(
+            f"`num_nodes` of `{name}` must be even, got {num_nodes}. Write `{name}({next_even(num_nodes)})`."
+        )
     return int(num_nodes)
