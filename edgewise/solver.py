@@ -1,6 +1,5 @@
 """`solve`: the classical verb. Every member up to rounding, alone or in batches."""
 
-import dataclasses
 import logging
 from typing import Any, Literal, NamedTuple
 
@@ -13,15 +12,14 @@ from jaxtyping import Array
 from edgewise import linear
 from edgewise.density import NodalDensity
 from edgewise.geometry import Boundary
-from edgewise.geometry.checks import are_star_shaped, crosses_itself
 from edgewise.geometry.parameters import Interval
 from edgewise.potentials import Member, Neumann, SingleLayer, Strengths
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Kress, check_resolves
-from edgewise.quadrature.rule import next_even
+from edgewise.quadrature import AbstractQuadrature, Kress
 from edgewise.solution import Code, Result, Solution
 from edgewise.special import tail
+from edgewise.validation import Settings, Values, check_curves, check_settings, raise_failures, words
 
 logger = logging.getLogger("edgewise")
 
@@ -32,17 +30,6 @@ LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
 BATCH_BYTES = 3 * 2**22
 
 Parts = tuple[NodalDensity, Boundary, Strengths, Result, dict[str, Array]]
-Values = dict[str, Array]
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """How to solve: what stays the same for every member."""
-
-    method: Literal["direct", "gmres"]
-    tol: float
-    dtype: np.dtype
-    chunk: int | None
 
 
 def solve(
@@ -78,7 +65,7 @@ def solve(
     >>> ew.solve(problem, b=jnp.linspace(0.5, 1, 5))(point).shape
     (5,)
     """
-    settings = _settings(problem, quadrature, method, tol, chunk, working_dtype(dtype))
+    settings = check_settings(problem, quadrature, method, tol, chunk, working_dtype(dtype))
     values, batched = problem.parameters.check(parameters, extrapolate=extrapolate, dtype=settings.dtype)
     count = next((values[name].shape[0] for name in batched), 1)
     # Every parameter gets the member axis: from here on there is one case.
@@ -87,36 +74,12 @@ def solve(
         rule = quadrature or Kress(_nodes_for_box(problem, settings))
         parts = _solve_in_chunks(problem, rule, values, count, settings)
     else:
-        _check_curves(problem, values, count)
+        check_curves(problem, values, count)
         _check_capacity(problem, values, count, settings)
         parts = _solve_adaptively(problem, quadrature, values, count, settings)
-        _raise_failures(problem, values, *parts)
+        raise_failures(problem, values, *parts)
     solution = Solution(problem, values, *parts, batched=True)
     return solution if batched else solution[0]
-
-
-def _settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: Any, real: np.dtype) -> Settings:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"`solve` takes a `Problem` first, got {problem!r}. Write `solve(problem, t=1.15)`.")
-    if method not in ("direct", "gmres"):
-        raise ValueError(f'`method` must be "direct" or "gmres", got {method!r}. Write `method="direct"`.')
-    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
-        raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
-    floor = float(np.finfo(real).eps)
-    if tol is None:
-        tol = 1e-12 if real == np.float64 else 1e-4
-    elif not floor <= tol < 1:
-        raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
-    if quadrature is not None:
-        if not isinstance(quadrature, AbstractQuadrature):
-            raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature=Kress(256)`.")
-        check_resolves(quadrature, problem.representation.kernel, problem.representation.layers(problem.condition))
-        if not quadrature.solves:
-            raise ValueError(
-                f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
-                f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
-            )
-    return Settings(method, float(tol), real, chunk)
 
 
 def _solve_adaptively(
@@ -193,8 +156,9 @@ def _solve_system(system: System, settings: Settings) -> Parts:
     member, matrix, rhs = system
     if settings.method == "direct":
         count = rhs.shape[0]
+        symmetric = member.representation.is_symmetric(member.condition)
         unknown, applications, residual = (
-            linear.direct(matrix, rhs),
+            linear.direct(matrix, rhs, bordered_symmetric=symmetric),
             jnp.zeros(count, int),
             jnp.zeros(count, rhs.real.dtype),
         )
@@ -232,7 +196,7 @@ def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> t
 def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
     def one(member, unknown, applications, residual):
         n = member.quadrature.num_nodes
-        density = unknown[:n]
+        density = member.representation.density(member, unknown[:n])
         constant = unknown[n] if unknown.shape[0] > n else jnp.zeros((), unknown.dtype)
         strengths = member.representation.strengths(member, density, constant)
         resolution = _resolution(member, strengths)
@@ -287,67 +251,8 @@ def _check_capacity(problem: Problem, values: Values, count: int, settings: Sett
     capacity = np.exp(2 * np.pi * np.asarray(constant))
     worst = int(np.argmin(np.abs(np.log(capacity))))
     if abs(np.log(capacity[worst])) < 1e-6:
-        where = _words({name: value[worst] for name, value in values.items()})
+        where = words({name: value[worst] for name, value in values.items()})
         raise ValueError(
             f"The single layer is singular on this curve{where}: its capacity is {capacity[worst]:.3f}; any other was expected. "
             "Use `SingleLayer(..., cure=True)` (the default) or `DoubleLayer`."
         )
-
-
-def _raise_failures(
-    problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats
-) -> None:
-    """Errors for data that no rule could have solved for."""
-    codes = np.asarray(result.code)
-    for code in (Code.NOT_FINITE, Code.INCOMPATIBLE):
-        bad = np.flatnonzero(codes == code)
-        if not len(bad):
-            continue
-        parameters = {name: value[bad[0]] for name, value in values.items()}
-        nodes = jax.tree_util.tree_map(lambda leaf, index=bad[0]: leaf[index], boundary)
-        data = np.asarray(problem.data_on(nodes, parameters))
-        where = _words(parameters)
-        if code == Code.NOT_FINITE:
-            first = np.flatnonzero(~np.isfinite(data))[0]
-            raise ValueError(
-                f"`data` is {data[first]} at x = {np.asarray(nodes.x[first]).tolist()}{where}; expected finite values on the "
-                "whole boundary. Keep the singularities of `data` off it."
-            )
-        total = float(np.sum(np.asarray(nodes.weight) * data).real)
-        raise ValueError(
-            f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "
-            f"Subtract their mean: `data=lambda x, ...: data(x, ...) - {total / float(nodes.measure):.6g}`."
-        )
-
-
-def _check_curves(problem: Problem, values: Values, count: int) -> None:
-    """Refuses members whose curve crosses itself or is not finite."""
-    polygons = np.asarray(_polygons(problem, values, count, 256))
-    for index in np.flatnonzero(~are_star_shaped(polygons)):
-        member = {name: value[index : index + 1] for name, value in values.items()}
-        where = _words({name: value[0] for name, value in member.items()})
-        if not np.all(np.isfinite(polygons[index])):
-            raise ValueError(
-                f"The curve is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
-            )
-        # Thin curves may seem to cross when sampled coarsely.
-        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048))[0]):
-            raise ValueError(
-                f"The curve crosses itself{where}; a boundary must be a simple closed curve. "
-                "Narrow the `Box`, or change `family` so that it encloses one domain."
-            )
-
-
-@eqx.filter_jit
-def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> Array:
-    s = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
-
-    def one(parameters):
-        return jax.vmap(lambda s: problem.family.point(s, **parameters))(s)
-
-    return jax.vmap(one, axis_size=count)(values)
-
-
-def _words(parameters: Values) -> str:
-    listed = ", ".join(f"{name}={np.asarray(value).tolist()}" for name, value in parameters.items())
-    return f" at {listed}" if listed else ""

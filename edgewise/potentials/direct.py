@@ -26,6 +26,10 @@ class Direct(AbstractRepresentation):
     def order(self, condition: AbstractCondition) -> int:
         return -1 if isinstance(condition, Dirichlet) else 0
 
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        # A kernel sampled between the nodes is not quite symmetric in them.
+        return False
+
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both":
             return "Green's formula holds on one side at a time. Use `SingleLayer(kernel)`, which serves both"
@@ -37,7 +41,7 @@ class Direct(AbstractRepresentation):
         one = jnp.ones_like(member.boundary.s)
         weight = member.boundary.weight
         if isinstance(member.condition, Dirichlet):
-            return bordered(single, one, weight)
+            return bordered(single / member.boundary.jacobian, one, one)
         # Robin: ∂u/∂n = data - value_weight · u. Neumann: value_weight = 0.
         identity = jnp.eye(n, dtype=single.dtype)
         matrix = member.layer(self.kernel, "double") - double_jump(member.side) * identity
@@ -52,7 +56,8 @@ class Direct(AbstractRepresentation):
         charge = member.charge if member.side == "exterior" else jnp.zeros_like(member.charge)
         if isinstance(member.condition, Dirichlet):
             double = member.layer(self.kernel, "double") @ member.data
-            return jnp.append(double - double_jump(member.side) * member.data, -charge)
+            step = 2 * jnp.pi / member.quadrature.num_nodes
+            return jnp.append(double - double_jump(member.side) * member.data, -charge / step)
         data = member.layer(self.kernel, "single") @ member.data
         if isinstance(member.condition, Neumann):
             return jnp.append(data, jnp.zeros((), data.dtype))

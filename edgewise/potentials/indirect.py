@@ -39,6 +39,9 @@ class SingleLayer(AbstractRepresentation):
     def order(self, condition: AbstractCondition) -> int:
         return 0 if condition.takes_flux else -1
 
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        return self.cure and not condition.takes_flux
+
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_flux:
             return "a single layer's ∂u/∂n jumps, so it cannot meet one flux on both sides. Use `DoubleLayer(kernel)`"
@@ -48,21 +51,24 @@ class SingleLayer(AbstractRepresentation):
 
     def equation(self, member: Member) -> Array:
         matrix = jnp.zeros((), member.boundary.x.dtype)
+        if not member.condition.takes_flux:
+            # One sample of the kernel a node: half the arithmetic, and `stats` says where it is not enough.
+            matrix = member.layer(self.kernel, "single", sampling=1) / member.boundary.jacobian
+            one = jnp.ones_like(member.boundary.s)
+            return bordered(matrix, one, one) if self.cure else matrix
         if member.condition.takes_value:
-            # Alone, a first-kind equation needs no finer kernel: what the nodes miss shows in its density, and so in `stats`.
-            sampling = 2 if member.condition.takes_flux else 1
-            matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single", sampling=sampling)
+            matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
         if member.condition.takes_flux:
             identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
             matrix = matrix + member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
-        if not self.cure:
-            return matrix
         return bordered(matrix, constant_column(member), member.boundary.weight)
 
     def rhs(self, member: Member) -> Array:
         if not self.cure:
             return member.data
-        return jnp.append(member.data, _total(member))
+        # The sum of density times jacobian is the integral over the step between nodes.
+        step = 1.0 if member.condition.takes_flux else 2 * jnp.pi / member.quadrature.num_nodes
+        return jnp.append(member.data, _total(member) / step)
 
     def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
         if isinstance(member.condition, Neumann):
@@ -85,6 +91,9 @@ class DoubleLayer(AbstractRepresentation):
 
     def order(self, condition: AbstractCondition) -> int:
         return 1 if condition.takes_flux else 0
+
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        return False
 
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_value:

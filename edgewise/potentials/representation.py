@@ -63,7 +63,14 @@ class AbstractRepresentation(eqx.Module):
 
     @abc.abstractmethod
     def order(self, condition: AbstractCondition) -> int:
-        """By how many derivatives the equation is rougher than the density: -1, 0 (second kind) or +1."""
+        """By how many derivatives the equation is rougher than its unknown: -1, 0 (second kind) or +1.
+
+        An equation of order -1 has density times jacobian for its unknown.
+        """
+
+    @abc.abstractmethod
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        """Whether the equation's matrix is [[K, 1], [1, 0]] with K symmetric, and positive definite up to a constant."""
 
     @abc.abstractmethod
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
@@ -72,6 +79,10 @@ class AbstractRepresentation(eqx.Module):
     @abc.abstractmethod
     def equation(self, member: Member) -> Inexact[Array, "n+p n+p"]:
         """The matrix of the equation for (density, constant), jump included."""
+
+    def density(self, member: Member, unknown: Array) -> Array:
+        """The density at the nodes, from the unknown of the equation there."""
+        return unknown / member.boundary.jacobian if self.order(member.condition) == -1 else unknown
 
     @abc.abstractmethod
     def rhs(self, member: Member) -> Inexact[Array, " n+p"]:

@@ -1,0 +1,112 @@
+"""What `solve` refuses, and in which words: options, curves and data that no rule could serve."""
+
+import dataclasses
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array
+
+from edgewise.geometry import Boundary
+from edgewise.geometry.checks import are_star_shaped, crosses_itself
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, check_resolves
+from edgewise.quadrature.rule import next_even
+from edgewise.solution import Code, Result
+
+Values = dict[str, Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to solve: what stays the same for every member."""
+
+    method: Literal["direct", "gmres"]
+    tol: float
+    dtype: np.dtype
+    chunk: int | None
+
+
+def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: Any, real: np.dtype) -> Settings:
+    """The options of one call of `solve`, checked."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`solve` takes a `Problem` first, got {problem!r}. Write `solve(problem, t=1.15)`.")
+    if method not in ("direct", "gmres"):
+        raise ValueError(f'`method` must be "direct" or "gmres", got {method!r}. Write `method="direct"`.')
+    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+        raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
+    floor = float(np.finfo(real).eps)
+    if tol is None:
+        tol = 1e-12 if real == np.float64 else 1e-4
+    elif not floor <= tol < 1:
+        raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
+    if quadrature is not None:
+        if not isinstance(quadrature, AbstractQuadrature):
+            raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature=Kress(256)`.")
+        check_resolves(quadrature, problem.representation.kernel, problem.representation.layers(problem.condition))
+        if not quadrature.solves:
+            raise ValueError(
+                f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
+                f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
+            )
+    return Settings(method, float(tol), real, chunk)
+
+
+def check_curves(problem: Problem, values: Values, count: int) -> None:
+    """Refuses members whose curve crosses itself or is not finite."""
+    polygons = np.asarray(_polygons(problem, values, count, 256))
+    for index in np.flatnonzero(~are_star_shaped(polygons)):
+        member = {name: value[index : index + 1] for name, value in values.items()}
+        where = words({name: value[0] for name, value in member.items()})
+        if not np.all(np.isfinite(polygons[index])):
+            raise ValueError(
+                f"The curve is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
+            )
+        # Thin curves may seem to cross when sampled coarsely.
+        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048))[0]):
+            raise ValueError(
+                f"The curve crosses itself{where}; a boundary must be a simple closed curve. "
+                "Narrow the `Box`, or change `family` so that it encloses one domain."
+            )
+
+
+@eqx.filter_jit
+def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> Array:
+    s = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
+
+    def one(parameters):
+        return jax.vmap(lambda s: problem.family.point(s, **parameters))(s)
+
+    return jax.vmap(one, axis_size=count)(values)
+
+
+def words(parameters: Values) -> str:
+    listed = ", ".join(f"{name}={np.asarray(value).tolist()}" for name, value in parameters.items())
+    return f" at {listed}" if listed else ""
+
+
+def raise_failures(
+    problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats
+) -> None:
+    """Errors for data that no rule could have solved for."""
+    codes = np.asarray(result.code)
+    for code in (Code.NOT_FINITE, Code.INCOMPATIBLE):
+        bad = np.flatnonzero(codes == code)
+        if not len(bad):
+            continue
+        parameters = {name: value[bad[0]] for name, value in values.items()}
+        nodes = jax.tree_util.tree_map(lambda leaf, index=bad[0]: leaf[index], boundary)
+        data = np.asarray(problem.data_on(nodes, parameters))
+        where = words(parameters)
+        if code == Code.NOT_FINITE:
+            first = np.flatnonzero(~np.isfinite(data))[0]
+            raise ValueError(
+                f"`data` is {data[first]} at x = {np.asarray(nodes.x[first]).tolist()}{where}; expected finite values on the "
+                "whole boundary. Keep the singularities of `data` off it."
+            )
+        total = float(np.sum(np.asarray(nodes.weight) * data).real)
+        raise ValueError(
+            f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "
+            f"Subtract their mean: `data=lambda x, ...: data(x, ...) - {total / float(nodes.measure):.6g}`."
+        )
