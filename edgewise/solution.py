@@ -24,14 +24,16 @@ class Code(enum.IntEnum):
     CONVERGED = 0
     UNRESOLVED = 1
     NO_CONVERGENCE = 2
-    INCOMPATIBLE = 3
-    NOT_FINITE = 4
+    SINGULAR = 3
+    INCOMPATIBLE = 4
+    NOT_FINITE = 5
 
 
 MESSAGES = {
     Code.CONVERGED: "converged",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, `quadrature=Kress(...)`",
     Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
+    Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin`",
     Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
     Code.NOT_FINITE: "the data are not finite at some node. Keep their singularities off the boundary",
 }

@@ -89,10 +89,10 @@ def _solve_adaptively(
     rule = quadrature or Kress(LADDER[0])
     while True:
         parts = *_, result, stats = _solve_in_chunks(problem, rule, values, count, settings)
-        if not np.any(np.asarray(result.code) == Code.UNRESOLVED):
-            return parts
-        if quadrature or rule.num_nodes == LADDER[-1]:
-            logger.warning("solve: %s", result)
+        unresolved = np.any(np.asarray(result.code) == Code.UNRESOLVED)
+        if not unresolved or quadrature or rule.num_nodes == LADDER[-1]:
+            if not result.ok:
+                logger.warning("solve: %s", result)
             return parts
         # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs.
         reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
@@ -199,8 +199,8 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
         density = member.representation.density(member, unknown[:n])
         constant = unknown[n] if unknown.shape[0] > n else jnp.zeros((), unknown.dtype)
         strengths = member.representation.strengths(member, density, constant)
-        resolution = _resolution(member, strengths)
-        result = Result(_code(member, resolution, residual, settings))
+        resolution, growth = _resolution(member, strengths)
+        result = Result(_code(member, resolution, growth, residual, settings))
         stats = {
             "num_nodes": jnp.asarray(n),
             "applications": applications,
@@ -212,25 +212,33 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
     return jax.vmap(one)(member, unknown, applications, residual)
 
 
-def _resolution(member: Member, strengths: Strengths) -> Array:
-    """What the nodes leave out, relative to the data: of the density, and of kernels that are narrower than it."""
+def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
+    """What the nodes leave out, relative to the data: of the density, and of kernels that are narrower than it.
+
+    Also by how much the densities exceed the data, which a well-posed problem keeps within a few orders.
+    """
     size = jnp.max(jnp.abs(member.data))
     if member.condition.takes_flux:
         size = size * jnp.max(member.boundary.jacobian)
     parts = [part for part in (strengths.single, strengths.double) if part is not None]
-    scale = jnp.maximum(size, jnp.stack([jnp.max(jnp.abs(part)) for part in parts]).max())
-    missed = jnp.stack([tail(part) for part in parts]).max() / jnp.where(scale > 0, scale, 1)
+    largest = jnp.stack([jnp.max(jnp.abs(part)) for part in parts]).max()
+    growth = largest / jnp.where(size > 0, size, 1)
+    scale = jnp.maximum(size, largest)
+    scale = jnp.where(scale > 0, scale, 1)
+    missed = jnp.stack([tail(part) for part in parts]).max() / scale
     if set(member.representation.layers(member.condition)) != {"single"}:
-        return jnp.maximum(missed, jnp.max(member.quadrature.gauss_defect(member.boundary)))
-    # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
-    defect = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])
-    n = member.quadrature.num_nodes
-    return jnp.maximum(missed, 2 / n * jnp.max(defect) / jnp.where(scale > 0, scale, 1))
+        defect = jnp.max(member.quadrature.gauss_defect(member.boundary))
+    else:
+        # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
+        defects = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])
+        defect = 2 / member.quadrature.num_nodes * jnp.max(defects) / scale
+    return jnp.maximum(missed, defect), growth
 
 
-def _code(member: Member, resolution: Array, residual: Array, settings: Settings) -> Array:
+def _code(member: Member, resolution: Array, growth: Array, residual: Array, settings: Settings) -> Array:
     code = jnp.where(resolution <= settings.tol, Code.CONVERGED, Code.UNRESOLVED)
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
+    code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
     if isinstance(member.condition, Neumann) and member.side == "interior":
         # The square root of rounding: what data computed in this precision can be expected to satisfy, with room.
         allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))

@@ -124,3 +124,21 @@ def test_thin_and_large_and_tiny_curves():
         points = jnp.array([[0.5 * a, 0.1 * b], [0.0, b * (1 - 1e-7)], [a * (1 - 1e-7), 0.0]])
         assert solution.result.ok
         assert jnp.max(jnp.abs(solution(points) - jax.vmap(field)(points))) < 1e-9
+
+
+def test_a_singular_problem_says_so(caplog):
+    """Outside the unit circle cos θ / r meets ∂u/∂n + u = 0: no unique solution."""
+    problem = ew.Problem(
+        ew.Ellipse(1.0, 1.0), None, ew.SingleLayer(LAPLACE), lambda x: x[0] + 1, "exterior", condition=ew.Robin(1.0)
+    )
+    with caplog.at_level(logging.WARNING, "edgewise"):
+        solution = ew.solve(problem)
+    assert not solution.result.ok and "no unique solution" in str(solution.result) and "no unique" in caplog.text
+
+
+def test_constant_data_need_few_nodes():
+    """The density is zero up to rounding: it must not be asked to fall below itself."""
+    for representation in (ew.SingleLayer, ew.DoubleLayer, ew.Direct):
+        solution = ew.solve(ew.Problem(ew.Kite(), None, representation(LAPLACE), lambda x: 2.0, "interior"))
+        assert solution.result.ok and solution.stats["num_nodes"] == 128
+        assert abs(solution(jnp.array([0.0, 0.1])) - 2) < 1e-12
