@@ -43,6 +43,8 @@ def _gauss(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def _cholesky(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    if np.iscomplexobj(rhs):
+        return _gauss(matrix, rhs)
     block = np.array(matrix[:-1, :-1], order="F")
     # With no entry negative it is the layer of log(diameter / r), which is positive definite.
     shift = max(0.0, -float(block.min()))

@@ -1,9 +1,10 @@
 """Double precision: asked for once, by the user; never switched behind their back."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 
 def enable_x64() -> None:
@@ -33,7 +34,7 @@ def working_dtype(dtype: str | None) -> np.dtype:
     return np.dtype("float64")
 
 
-def is_concrete(*arrays: Array) -> bool:
+def is_concrete(*arrays: Any) -> bool:
     """Whether the values can be looked at: false while JAX traces them under `jit`, `vmap` or `grad`."""
     try:
         for array in arrays:

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, Boundary, Box
-from edgewise.geometry.parameters import UserFunction, bind, names_in, number
+from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
 from edgewise.potentials import AbstractCondition, AbstractRepresentation, Dirichlet, Member, Side
+from edgewise.precision import complex_dtype
 from edgewise.quadrature import AbstractQuadrature
 
 
@@ -73,7 +74,13 @@ class Problem(eqx.Module):
         self.data = UserFunction(data, "`data`", "x")
         self.exact = None if exact is None else UserFunction(exact, "`exact`", "x")
         # Kept without a leaf when nothing is prescribed, so that a problem stays a tree of numbers.
-        self.at_infinity = None if at_infinity == "bounded" else number(at_infinity)
+        bounded = isinstance(at_infinity, str) and at_infinity == "bounded"
+        self.at_infinity = None if bounded else number(at_infinity)
+        if not bounded and not isinstance(self.at_infinity, Parameter) and jnp.shape(self.at_infinity) != ():
+            raise ValueError(
+                f'`at_infinity` must be "bounded", one number or a parameter\'s name, got {at_infinity!r}. '
+                "Write `at_infinity=1.0`."
+            )
         self._check(at_infinity)
 
     def _check(self, at_infinity: Any) -> None:
@@ -125,10 +132,10 @@ class Problem(eqx.Module):
             quadrature=quadrature,
             condition=condition,
             side=self.side,
-            value_weight=condition.value_weight(boundary, parameters).astype(dtype),
+            value_weight=_in_precision(condition.value_weight(boundary, parameters), dtype),
             data=self.data_on(boundary, parameters),
             representation=bind(self.representation, parameters),
-            charge=jnp.asarray(charge, dtype),
+            charge=_in_precision(jnp.asarray(charge), dtype),
         )
 
     def data_on(self, boundary: Boundary, parameters: Mapping[str, Array]) -> Inexact[Array, " n"]:
@@ -154,6 +161,11 @@ class Problem(eqx.Module):
         exact = self.exact
         flat = jax.vmap(lambda x: exact(x, parameters))(points.reshape(-1, points.shape[-1]))
         return flat.reshape(points.shape[:-1])
+
+
+def _in_precision(values: Array, dtype: Any) -> Array:
+    """The values in this real precision, complex where they were."""
+    return values.astype(complex_dtype(dtype) if jnp.iscomplexobj(values) else dtype)
 
 
 def _instance(role: str, value: Any, kind: type, example: str) -> Any:

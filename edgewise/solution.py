@@ -108,6 +108,8 @@ class Solution(eqx.Module):
 
     def __getitem__(self, index: int) -> "Solution":
         length = len(self)
+        if not isinstance(index, int | np.integer):
+            raise TypeError(f"A batch is indexed by one whole number, got {index!r}. Write `[batch[i] for i in ...]`.")
         if not -length <= index < length:
             raise IndexError(f"Member {index} of a batch of {length}: expected {-length} to {length - 1}.")
 
@@ -129,7 +131,17 @@ class Solution(eqx.Module):
     def _read(self, points: Any, quantity: Quantity, outside: str) -> Array:
         if outside not in ("nan", "error"):
             raise ValueError(f'`outside` must be "nan" or "error", got {outside!r}.')
-        points = jnp.asarray(points, self.boundary.x.dtype)
+        try:
+            points = jnp.asarray(points)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`points` must be an array of numbers, got {points!r}. Write `jnp.array([0.3, 0.2])`."
+            ) from None
+        if jnp.iscomplexobj(points):
+            raise TypeError(
+                f"`points` must be real, got {points.dtype}. Stack the coordinates: `jnp.stack([x, y], axis=-1)`."
+            )
+        points = points.astype(self.boundary.x.dtype)
         dim = self.problem.family.dim
         if points.ndim == 0 or points.shape[-1] != dim:
             raise ValueError(

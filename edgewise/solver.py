@@ -25,6 +25,8 @@ logger = logging.getLogger("edgewise")
 
 # Node counts tried in turn where the caller names no rule.
 LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
+# Where not even the problem's own numbers can be looked at; `result` says if they are too few.
+TRACED_NODES = 512
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
 BATCH_BYTES = 3 * 2**22
@@ -70,7 +72,7 @@ def solve(
     count = next((values[name].shape[0] for name in batched), 1)
     # Every parameter gets the member axis: from here on there is one case.
     values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
-    if not is_concrete(*values.values()):
+    if not _is_concrete(problem, values):
         rule = quadrature or Kress(_nodes_for_box(problem, settings))
         parts = _solve_in_chunks(problem, rule, values, count, settings)
     else:
@@ -104,14 +106,30 @@ def _solve_adaptively(
 def _nodes_for_box(problem: Problem, settings: Settings) -> int:
     """Enough nodes for members all over the box, where the parameters are traced and cannot be looked at."""
     count = 10
-    draws = problem.parameters.sample(jax.random.key(0), count)
-    for name, spec in problem.parameters.specs:
-        if isinstance(spec, Interval):
-            draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
-    values = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
     with jax.ensure_compile_time_eval():
-        density, *_ = _solve_adaptively(problem, None, values, count, settings)
+        draws = problem.parameters.sample(jax.random.key(0), count)
+        for name, spec in problem.parameters.specs:
+            if isinstance(spec, Interval):
+                draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
+        values = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
+        try:
+            density, *_ = _solve_adaptively(problem, None, values, count, settings)
+        except jax.errors.TracerArrayConversionError:
+            # The problem itself holds traced numbers: no member of it can be looked at.
+            return TRACED_NODES
     return density.values.shape[1]
+
+
+def _is_concrete(problem: Problem, values: Values) -> bool:
+    """Whether members can be looked at: neither parameters nor numbers inside the problem are being traced."""
+    if not is_concrete(jnp.zeros(()), *values.values()):
+        return False
+    first = {name: value[0] for name, value in values.items()}
+    x = problem.family.point(0.0, **first)
+    if not is_concrete(x):
+        return False
+    weight = problem.member(Kress(4), first, x.dtype)
+    return is_concrete(*jax.tree_util.tree_leaves(eqx.filter(weight, eqx.is_array)))
 
 
 def _solve_in_chunks(
@@ -236,7 +254,10 @@ def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
 
 
 def _code(member: Member, resolution: Array, growth: Array, residual: Array, settings: Settings) -> Array:
-    code = jnp.where(resolution <= settings.tol, Code.CONVERGED, Code.UNRESOLVED)
+    # Far from the origin the nodes themselves are rounded, and more of them do not help.
+    x = member.boundary.x
+    rounding = 64 * jnp.finfo(settings.dtype).eps * jnp.max(jnp.abs(x)) / jnp.max(jnp.abs(x - x.mean(axis=0)))
+    code = jnp.where(resolution <= jnp.maximum(settings.tol, rounding), Code.CONVERGED, Code.UNRESOLVED)
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
     code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
     if isinstance(member.condition, Neumann) and member.side == "interior":
@@ -244,7 +265,8 @@ def _code(member: Member, resolution: Array, growth: Array, residual: Array, set
         allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))
         resolved = code == Code.CONVERGED
         code = jnp.where(resolved & (jnp.abs(member.integral(member.data)) > allowed), Code.INCOMPATIBLE, code)
-    return jnp.where(jnp.all(jnp.isfinite(member.data)), code, Code.NOT_FINITE)
+    finite = jnp.all(jnp.isfinite(member.data)) & jnp.all(jnp.isfinite(member.value_weight))
+    return jnp.where(finite, code, Code.NOT_FINITE)
 
 
 def _check_capacity(problem: Problem, values: Values, count: int, settings: Settings) -> None:

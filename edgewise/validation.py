@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
@@ -16,6 +17,11 @@ from edgewise.quadrature.rule import next_even
 from edgewise.solution import Code, Result
 
 Values = dict[str, Array]
+
+# The ends of a closed curve agree to rounding, also far from the origin and in single precision.
+CLOSED = 1e-4
+# A smooth parametrisation never stands still; one that is this much slower somewhere cannot be told from one that does.
+MOVING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +40,12 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
         raise TypeError(f"`solve` takes a `Problem` first, got {problem!r}. Write `solve(problem, t=1.15)`.")
     if method not in ("direct", "gmres"):
         raise ValueError(f'`method` must be "direct" or "gmres", got {method!r}. Write `method="direct"`.')
-    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1):
         raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
     floor = float(np.finfo(real).eps)
     if tol is None:
         tol = 1e-12 if real == np.float64 else 1e-4
-    elif not floor <= tol < 1:
+    elif not isinstance(tol, int | float | np.floating) or not floor <= tol < 1:
         raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
     if quadrature is not None:
         if not isinstance(quadrature, AbstractQuadrature):
@@ -50,21 +56,33 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
                 f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
                 f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
             )
-    return Settings(method, float(tol), real, chunk)
+    return Settings(method, float(tol), real, None if chunk is None else int(chunk))
 
 
 def check_curves(problem: Problem, values: Values, count: int) -> None:
-    """Refuses members whose curve crosses itself or is not finite."""
-    polygons = np.asarray(_polygons(problem, values, count, 256))
-    for index in np.flatnonzero(~are_star_shaped(polygons)):
+    """Refuses members whose curve is not finite, does not close, stands still or crosses itself."""
+    polygons, speeds, gaps = (np.asarray(part) for part in _polygons(problem, values, count, 256))
+    good = are_star_shaped(polygons) & (gaps < CLOSED) & (speeds.min(axis=1) > MOVING * speeds.max(axis=1))
+    for index in np.flatnonzero(~good):
         member = {name: value[index : index + 1] for name, value in values.items()}
         where = words({name: value[0] for name, value in member.items()})
         if not np.all(np.isfinite(polygons[index])):
             raise ValueError(
                 f"The curve is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
             )
+        if not gaps[index] < CLOSED:
+            raise ValueError(
+                f"The curve does not close{where}: its ends at s = 0 and s = 2π are {gaps[index]:.1e} of its size apart; "
+                "they must meet. Give `family` the period 2π in `s`."
+            )
+        slowest = int(np.argmin(speeds[index]))
+        if not speeds[index, slowest] > MOVING * speeds[index].max():
+            raise ValueError(
+                f"The curve stands still{where}: dx/ds is 0 near s = {2 * np.pi * slowest / 256:.4g}; expected a smooth curve "
+                "that moves for every s. Change the parametrisation in `family`."
+            )
         # Thin curves may seem to cross when sampled coarsely.
-        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048))[0]):
+        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048)[0])[0]):
             raise ValueError(
                 f"The curve crosses itself{where}; a boundary must be a simple closed curve. "
                 "Narrow the `Box`, or change `family` so that it encloses one domain."
@@ -72,11 +90,17 @@ def check_curves(problem: Problem, values: Values, count: int) -> None:
 
 
 @eqx.filter_jit
-def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> Array:
-    s = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
+def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> tuple[Array, Array, Array]:
+    """Points of every member, speeds there, and the gap between the ends over the size of the curve."""
+    s = jnp.linspace(0, 2 * np.pi, vertices + 1)
 
     def one(parameters):
-        return jax.vmap(lambda s: problem.family.point(s, **parameters))(s)
+        def position(s):
+            return problem.family.point(s, **parameters)
+
+        points, velocities = jax.vmap(lambda s: jax.jvp(position, (s,), (jnp.ones_like(s),)))(s)
+        size = jnp.max(jnp.abs(points - points.mean(axis=0)))
+        return points[:-1], jnp.linalg.norm(velocities[:-1], axis=-1), jnp.max(jnp.abs(points[-1] - points[0])) / size
 
     return jax.vmap(one, axis_size=count)(values)
 
@@ -99,6 +123,10 @@ def raise_failures(
         nodes = jax.tree_util.tree_map(lambda leaf, index=bad[0]: leaf[index], boundary)
         data = np.asarray(problem.data_on(nodes, parameters))
         where = words(parameters)
+        if code == Code.NOT_FINITE and np.all(np.isfinite(data)):
+            raise ValueError(
+                f"The coefficient of `Robin` is not finite{where}; expected finite values on the whole boundary."
+            )
         if code == Code.NOT_FINITE:
             first = np.flatnonzero(~np.isfinite(data))[0]
             raise ValueError(

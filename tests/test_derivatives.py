@@ -84,3 +84,35 @@ def test_a_solution_is_a_pytree_that_leaves_jit():
     assert abs(jax.jit(direct)(point) - direct(point)) < 1e-13
     doubled = jax.tree_util.tree_map(lambda leaf: leaf, direct)
     assert abs(doubled(point) - direct(point)) == 0
+
+
+def test_nodes_are_chosen_under_jit_too():
+    point = jnp.array([0.1, 0.2])
+    value = jax.jit(lambda t: ew.solve(problem(data=entire), t=t)(point))(1.5)
+    assert abs(value - entire(point)) < 1e-11
+
+
+def test_derivatives_on_the_curve_itself():
+    solution = ew.solve(ew.Problem(ew.Ellipse(2.0, 1.0), None, ew.SingleLayer(LAPLACE), entire, "interior"))
+    points = solution.boundary.x[::16]
+    slopes = jax.vmap(jax.grad(entire))(points)
+    assert jnp.max(jnp.abs(jax.vmap(jax.grad(solution))(points) - slopes)) < 1e-9
+    assert jnp.max(jnp.abs(solution.gradient(points) - slopes)) < 1e-10
+
+
+def test_numbers_inside_a_problem_may_be_traced():
+    """Parameters are the better way, but a closure works: in the family, in the data, and with no parameter at all."""
+    point = jnp.array([0.3, 0.2])
+
+    def of_axis(a):
+        return ew.solve(ew.Problem(ew.Ellipse(a, 1.0), None, ew.SingleLayer(LAPLACE), square, "interior"))(point)
+
+    def of_data(c):
+        data = lambda x: c * x[0]
+        return ew.solve(ew.Problem(ew.Ellipse(2.0, 1.0), None, ew.SingleLayer(LAPLACE), data, "interior"))(point)
+
+    step = 1e-5
+    slope = (of_axis(2.0 + step) - of_axis(2.0 - step)) / (2 * step)
+    assert abs(jax.grad(of_axis)(2.0) / slope - 1) < 1e-6
+    np.testing.assert_allclose(jax.vmap(of_data)(jnp.array([2.0, 3.0])), [0.6, 0.9], atol=1e-11)
+    assert abs(jax.jit(lambda: of_data(2.0))() - 0.6) < 1e-11

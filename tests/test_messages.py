@@ -72,6 +72,35 @@ CASES = {
         lambda: ew.solve(problem(ew.StarCurve(lambda s, t: jnp.cos(s) * t + 0.5)), t=1.5),
         ["crosses itself at t=1.5", "simple closed curve", "change `family`"],
     ),
+    "curve with a cusp": (
+        lambda: ew.solve(problem(ew.Curve(lambda s, t: (jnp.cos(s) ** 3, jnp.sin(s) ** 3))), t=1.5),
+        ["stands still at t=1.5: dx/ds is 0 near s = 0", "expected a smooth curve", "Change the parametrisation"],
+    ),
+    "curve that does not close": (
+        lambda: ew.solve(problem(ew.Curve(lambda s, t: (jnp.cos(0.9 * s), jnp.sin(0.9 * s)))), t=1.5),
+        ["does not close at t=1.5", "must meet", "period 2π"],
+    ),
+    "coefficient that is NaN": (lambda: ew.Robin(float("nan")), ["nan", "finite number", "parameter's name"]),
+    "coefficient function that is NaN": (
+        lambda: ew.solve(unit(condition=ew.Robin(lambda x: jnp.log(x[0])))),
+        ["coefficient of `Robin` is not finite", "expected finite", "whole boundary"],
+    ),
+    "coefficient of the wrong shape": (
+        lambda: ew.solve(unit(condition=ew.Robin(lambda x: x))),
+        ["shape (2,)", "expected one number, ()", "`Robin(lambda x: ...)`"],
+    ),
+    "charge of the wrong shape": (
+        lambda: unit(side="exterior", at_infinity=[1.0, 2.0]),
+        ["[1.0, 2.0]", '"bounded", one number', "`at_infinity=1.0`"],
+    ),
+    "nothing to move": (lambda: ew.Scale("C", 2), ["got 'C'", "Expected a family", "`Scale(Ellipse(2.0, 1.0), 0.5)`"]),
+    "tolerance in words": (lambda: ew.solve(problem(), t=1.5, tol="a"), ["'a'", "between", "`tol=1e-10`"]),
+    "batch sliced": (
+        lambda: ew.solve(problem(), t=jnp.array([1.2, 1.5]), quadrature=ew.Kress(256))[0:1],
+        ["slice(0, 1, None)", "one whole number", "`[batch[i] for i in ...]`"],
+    ),
+    "points in words": (lambda: ew.solve(unit())("ab"), ["'ab'", "array of numbers", "`jnp.array([0.3, 0.2])`"]),
+    "complex points": (lambda: ew.solve(unit())(jnp.array([0.1j, 0.2])), ["complex128", "real", "jnp.stack"]),
     "odd number of nodes": (lambda: ew.Kress(255), ["got 255", "must be even", "`Kress(256)`"]),
     "no nodes": (lambda: ew.Kress(0), ["got 0", "at least 4", "`Kress(256)`"]),
     "rule that cannot resolve the single layer": (

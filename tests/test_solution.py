@@ -107,6 +107,34 @@ def test_float32_in_float32_out():
     point = jnp.array([0.2, 0.1])
     assert solution.density.values.dtype == np.float32 and solution(point).dtype == np.float32
     assert abs(solution(point) - entire(point)) < 1e-4
+    moved = ew.Problem(
+        ew.Translate(ew.Ellipse(2.0, 1.0), (1.0, 0.0)), None, ew.SingleLayer(LAPLACE), entire, "interior"
+    )
+    assert ew.solve(moved, dtype="float32", quadrature=ew.Kress(64)).boundary.x.dtype == np.float32
+
+
+@pytest.mark.parametrize("representation", [ew.SingleLayer, ew.DoubleLayer, ew.Direct])
+def test_complex_data(representation):
+    field = lambda x: jnp.exp(x[0] + 1j * x[1])
+    problem = ew.Problem(ew.Ellipse(2.0, 1.0), None, representation(LAPLACE), field, "interior")
+    points = near_points(problem.family, {}, "interior", 20)
+    assert jnp.max(jnp.abs(ew.solve(problem)(points) - jax.vmap(field)(points))) < 1e-11
+
+
+def test_a_parameter_beats_a_default_of_its_name():
+    circle = ew.StarCurve(lambda s, t=0.7, size=2.0: size * t + 0 * s)
+    problem = ew.Problem(circle, ew.Box(t=(0.5, 1.5)), ew.SingleLayer(LAPLACE), entire, "interior")
+    assert abs(ew.solve(problem, t=1.3).boundary.measure - 2 * np.pi * 2.6) < 1e-12
+
+
+def test_far_from_the_origin():
+    """Nodes are rounded there; the answer is as good as they are, and more of them are not asked for."""
+    family = ew.Translate(ew.Ellipse(2.0, 1.0), (1e4, 0.0))
+    field = lambda x: (x[0] - 1e4) * (1 + x[1])
+    solution = ew.solve(ew.Problem(family, None, ew.SingleLayer(LAPLACE), field, "interior"))
+    points = jnp.array([[1e4, 0.3], [1e4 + 1.9, 0.0]])
+    assert solution.result.ok and solution.stats["num_nodes"] <= 192
+    assert jnp.max(jnp.abs(solution(points) - jax.vmap(field)(points))) < 1e-10
 
 
 def test_same_call_same_bits():

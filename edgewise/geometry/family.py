@@ -29,7 +29,9 @@ class AbstractFamily(eqx.Module):
 
     def point(self, s: Any, **parameters: Any) -> Float[Array, " d"]:
         """Position of boundary coordinate `s` on the member with these parameters."""
-        return bind(self, parameters).locate(jnp.asarray(s), parameters)
+        s = jnp.asarray(s, jnp.result_type(s, float) if jnp.result_type(s).kind != "f" else None)
+        # A number that is an array keeps its own precision; the point has that of its coordinate.
+        return bind(self, parameters).locate(s, parameters).astype(s.dtype)
 
     @property
     def names(self) -> frozenset[str]:

@@ -27,6 +27,7 @@ class Interval:
     high: Any
     shape: tuple[int, ...] = ()
     default: None = None
+    kind = "a number in"
 
     @classmethod
     def of(cls, name: str, bounds: Any) -> "Interval":
@@ -65,6 +66,7 @@ class Direction:
 
     dim: int
     default: tuple[float, ...] | None = None
+    kind = "given as"
 
     def __post_init__(self):
         if self.default is not None:
@@ -100,6 +102,7 @@ class Angle:
 
     default: float | None = None
     shape: tuple[int, ...] = ()
+    kind = "given as"
 
     def problem_with(self, value: np.ndarray) -> str | None:
         return None
@@ -158,9 +161,11 @@ class Box(eqx.Module):
                 raise ValueError(f"Parameter `{name}` is missing; expected {spec}. Write `solve(problem, {example})`.")
             value = given.get(name, spec.default)
             try:
-                value = jnp.asarray(value, dtype)
+                value = jnp.asarray(None if isinstance(value, str) else value, dtype)
             except (TypeError, ValueError):
-                raise ValueError(f"`{name}` must be {spec}, got {value!r}. Write `{name}={_example(spec)}`.") from None
+                raise ValueError(
+                    f"`{name}` must be {spec.kind} {spec}, got {given[name]!r}. Write `{name}={_example(spec)}`."
+                ) from None
             rank = len(spec.shape)
             if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
                 raise ValueError(
@@ -201,11 +206,17 @@ def number(value: Any) -> Any:
     """A field that holds a number or, given a string, the name of the parameter that will supply it."""
     if isinstance(value, str):
         return Parameter(value)
-    if isinstance(value, Parameter | complex) or eqx.is_array(value):
+    if isinstance(value, Parameter):
         return value
-    if isinstance(value, int | float | np.number):
-        return float(value)
-    return jnp.asarray(value)
+    if isinstance(value, int | float | np.floating | np.integer):
+        value = float(value)
+    try:
+        made = value if isinstance(value, float | complex) or eqx.is_array(value) else jnp.asarray(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Expected a number or a parameter's name, got {value!r}.") from None
+    if is_concrete(made) and not np.all(np.isfinite(np.asarray(made))):
+        raise ValueError(f"Expected a finite number or a parameter's name, got {value!r}.")
+    return made
 
 
 class UserFunction(eqx.Module):
@@ -213,6 +224,7 @@ class UserFunction(eqx.Module):
 
     function: Any
     names: tuple[str, ...] = eqx.field(static=True)
+    optional: tuple[str, ...] = eqx.field(static=True)
     takes_all: bool = eqx.field(static=True)
 
     def __init__(self, function: Callable, role: str, first: str):
@@ -227,11 +239,14 @@ class UserFunction(eqx.Module):
         named = [*positional[1:], *(p for p in signature if p.kind is p.KEYWORD_ONLY)]
         # An argument with a default belongs to the function itself, unless a parameter bears its name.
         self.names = tuple(p.name for p in named if p.default is p.empty)
+        self.optional = tuple(p.name for p in named if p.default is not p.empty)
         self.takes_all = any(p.kind is p.VAR_KEYWORD for p in signature)
 
     def __call__(self, point: Array, known: Mapping[str, Any]) -> Any:
-        wanted = known if self.takes_all else {name: known[name] for name in self.names}
-        return self.function(point, **wanted)
+        if self.takes_all:
+            return self.function(point, **known)
+        wanted = [*self.names, *(name for name in self.optional if name in known)]
+        return self.function(point, **{name: known[name] for name in wanted})
 
 
 class _Static(eqx.Module):

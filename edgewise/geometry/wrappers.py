@@ -22,7 +22,7 @@ class Translate(AbstractCurve):
     offset: Any
 
     def __init__(self, family: AbstractCurve, offset: Any):
-        self.family, self.offset = family, number(offset)
+        self.family, self.offset = _curve(family), number(offset)
         if not isinstance(self.offset, Parameter) and jnp.shape(self.offset) != (2,):
             raise ValueError(f"`offset` must be two numbers or a parameter's name, got {offset!r}.")
 
@@ -42,7 +42,7 @@ class Rotate(AbstractCurve):
     angle: Any
 
     def __init__(self, family: AbstractCurve, angle: Any):
-        self.family, self.angle = family, number(angle)
+        self.family, self.angle = _curve(family), number(angle)
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
@@ -62,9 +62,15 @@ class Scale(AbstractCurve):
     factor: Any
 
     def __init__(self, family: AbstractCurve, factor: Any):
-        self.family, self.factor = family, number(factor)
+        self.family, self.factor = _curve(family), number(factor)
         if isinstance(self.factor, float) and not self.factor > 0:
             raise ValueError(f"`factor` must be positive, got {factor}: `Scale(family, 2.0)`.")
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.factor * self.family.locate(s, parameters)
+
+
+def _curve(family: Any) -> AbstractCurve:
+    if not isinstance(family, AbstractCurve):
+        raise TypeError(f"Expected a family of curves to move, got {family!r}. Write `Scale(Ellipse(2.0, 1.0), 0.5)`.")
+    return family

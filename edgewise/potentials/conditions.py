@@ -72,5 +72,11 @@ class Robin(AbstractCondition):
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
         if isinstance(self.coefficient, UserFunction):
             function = self.coefficient
-            return jax.vmap(lambda x: jnp.asarray(function(x, parameters)))(boundary.x)
+            values = jax.vmap(lambda x: jnp.asarray(function(x, parameters)))(boundary.x)
+            if values.ndim != 1:
+                raise ValueError(
+                    f"The coefficient of `Robin` has shape {values.shape[1:]} at one point; expected one number, (). "
+                    "Write `Robin(lambda x: ...)` with `x[0]`, `x[1]` the coordinates of one point."
+                )
+            return values
         return jnp.broadcast_to(jnp.asarray(self.coefficient), boundary.s.shape)

@@ -132,7 +132,8 @@ def close_weights(
     # Both sums run over r^k e^{∓ikσ}, |r| <= 1, so one transform serves both sides.
     k = jnp.arange(n // 2, dtype=dtype)
     signed = jnp.where(inside, tau, -tau)
-    signed = jax.lax.complex(signed.real, jnp.maximum(signed.imag, 0))
+    # On the curve rounding may leave the wrong sign: the value is mended, the derivative is not touched.
+    signed = jax.lax.complex(signed.real, signed.imag + jax.lax.stop_gradient(jnp.maximum(-signed.imag, 0)))
     powers = jnp.exp(1j * k * signed)
 
     def transform(coefficients):
