@@ -50,17 +50,15 @@ class SingleLayer(AbstractRepresentation):
         return None
 
     def equation(self, member: Member) -> Array:
-        matrix = jnp.zeros((), member.boundary.x.dtype)
         if not member.condition.takes_flux:
             # One sample of the kernel a node: half the arithmetic, and `stats` says where it is not enough.
             matrix = member.layer(self.kernel, "single", sampling=1) / member.boundary.jacobian
             one = jnp.ones_like(member.boundary.s)
             return bordered(matrix, one, one) if self.cure else matrix
+        identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
+        matrix = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
         if member.condition.takes_value:
             matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
-        if member.condition.takes_flux:
-            identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
-            matrix = matrix + member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
         return bordered(matrix, constant_column(member), member.boundary.weight)
 
     def rhs(self, member: Member) -> Array:
