@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Inexact
-from scipy.linalg import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
 from edgewise.precision import is_concrete
@@ -18,63 +17,38 @@ from edgewise.special import wave_numbers
 Operator = Callable[[Array], Array]
 
 
-def direct(
-    matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"], *, bordered_symmetric: bool = False
-) -> Inexact[Array, "b n"]:
-    """A batch of systems by elimination.
+def direct(matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"]) -> Inexact[Array, "b n"]:
+    """Gaussian elimination with partial pivoting, for a batch of systems.
 
     On the CPU, with values at hand, systems go to LAPACK side by side, one thread each: twice as fast on two cores as two
     threads on one system after the other, which is what XLA does. A singular system gives infinities.
-
-    `bordered_symmetric` promises matrices [[K, 1], [1, 0]] with K symmetric and, up to a constant added to all its
-    entries, positive definite: a single layer with its constant. Cholesky's method then takes half the arithmetic.
     """
     if is_concrete(matrices, rhs) and jax.default_backend() == "cpu":
-        one = _cholesky if bordered_symmetric else _gauss
-        return jnp.asarray(_side_by_side(one, np.asarray(matrices), np.asarray(rhs)))
+        return jnp.asarray(_side_by_side(np.asarray(matrices), np.asarray(rhs)))
     return jax.vmap(jnp.linalg.solve)(matrices, rhs)
 
 
-def _gauss(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(matrix, rhs)
-    except np.linalg.LinAlgError:
-        return np.full_like(rhs, np.inf)
-
-
-def _cholesky(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    if np.iscomplexobj(rhs):
-        return _gauss(matrix, rhs)
-    block = np.array(matrix[:-1, :-1], order="F")
-    # With no entry negative it is the layer of log(diameter / r), which is positive definite.
-    shift = max(0.0, -float(block.min()))
-    block += shift
-    sides = np.stack([rhs[:-1], np.ones_like(rhs[:-1])], axis=1)
-    (posv,) = get_lapack_funcs(("posv",), (block,))
-    _, solved, info = posv(block, sides, overwrite_a=1)
-    if info != 0:
-        return _gauss(matrix, rhs)
-    # (K + shift 11ᵀ) x = f + factor 1, where the sum of x is given and the constant is shift · sum - factor.
-    first, second = solved.T
-    total = rhs[-1]
-    factor = (total - first.sum()) / second.sum()
-    return np.append(first + factor * second, shift * total - factor)
-
-
-def _side_by_side(one: Callable, matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    count = len(rhs)
-    if count == 1:
-        return one(matrices[0], rhs[0])[None]
+def _side_by_side(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    workers = min(len(rhs), os.cpu_count() or 1)
+    if workers == 1:
+        return _gauss(matrices, rhs)
+    # One call a worker, since NumPy holds Python's lock between calls.
+    parts = [slice(start, None, workers) for start in range(workers)]
     solution = np.empty_like(rhs)
-    workers = os.cpu_count() or 1
-
-    def some(start: int) -> None:
-        for index in range(start, count, workers):
-            solution[index] = one(matrices[index], rhs[index])
-
     with _blas().limit(limits=1, user_api="blas"):
-        list(_pool().map(some, range(workers)))
+        for part, solved in zip(parts, _pool().map(lambda p: _gauss(matrices[p], rhs[p]), parts), strict=True):
+            solution[part] = solved
     return solution
+
+
+def _gauss(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(matrices, rhs[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        if len(rhs) == 1:
+            return np.full_like(rhs, np.inf)
+        # One singular system must not spoil its neighbours.
+        return np.concatenate([_gauss(matrices[i : i + 1], rhs[i : i + 1]) for i in range(len(rhs))])
 
 
 @functools.cache

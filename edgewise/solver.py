@@ -72,14 +72,15 @@ def solve(
     count = next((values[name].shape[0] for name in batched), 1)
     # Every parameter gets the member axis: from here on there is one case.
     values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
-    if not _is_concrete(problem, values):
-        rule = quadrature or Kress(_nodes_for_box(problem, settings))
-        parts = _solve_in_chunks(problem, rule, values, count, settings)
-    else:
+    try:
         check_curves(problem, values, count)
         _check_capacity(problem, values, count, settings)
         parts = _solve_adaptively(problem, quadrature, values, count, settings)
         raise_failures(problem, values, *parts)
+    except jax.errors.TracerArrayConversionError:
+        # Parameters, or numbers inside the problem, are being traced: nothing can be looked at.
+        rule = quadrature or Kress(_nodes_for_box(problem, settings))
+        parts = _solve_in_chunks(problem, rule, values, count, settings)
     solution = Solution(problem, values, *parts, batched=True)
     return solution if batched else solution[0]
 
@@ -118,18 +119,6 @@ def _nodes_for_box(problem: Problem, settings: Settings) -> int:
             # The problem itself holds traced numbers: no member of it can be looked at.
             return TRACED_NODES
     return density.values.shape[1]
-
-
-def _is_concrete(problem: Problem, values: Values) -> bool:
-    """Whether members can be looked at: neither parameters nor numbers inside the problem are being traced."""
-    if not is_concrete(jnp.zeros(()), *values.values()):
-        return False
-    first = {name: value[0] for name, value in values.items()}
-    x = problem.family.point(0.0, **first)
-    if not is_concrete(x):
-        return False
-    weight = problem.member(Kress(4), first, x.dtype)
-    return is_concrete(*jax.tree_util.tree_leaves(eqx.filter(weight, eqx.is_array)))
 
 
 def _solve_in_chunks(
@@ -174,9 +163,8 @@ def _solve_system(system: System, settings: Settings) -> Parts:
     member, matrix, rhs = system
     if settings.method == "direct":
         count = rhs.shape[0]
-        symmetric = member.representation.is_symmetric(member.condition)
         unknown, applications, residual = (
-            linear.direct(matrix, rhs, bordered_symmetric=symmetric),
+            linear.direct(matrix, rhs),
             jnp.zeros(count, int),
             jnp.zeros(count, rhs.real.dtype),
         )
@@ -248,7 +236,7 @@ def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
         defect = jnp.max(member.quadrature.gauss_defect(member.boundary))
     else:
         # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
-        defects = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])
+        defects = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])[::2]
         defect = 2 / member.quadrature.num_nodes * jnp.max(defects) / scale
     return jnp.maximum(missed, defect), growth
 

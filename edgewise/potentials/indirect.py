@@ -39,9 +39,6 @@ class SingleLayer(AbstractRepresentation):
     def order(self, condition: AbstractCondition) -> int:
         return 0 if condition.takes_flux else -1
 
-    def is_symmetric(self, condition: AbstractCondition) -> bool:
-        return self.cure and not condition.takes_flux
-
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_flux:
             return "a single layer's ∂u/∂n jumps, so it cannot meet one flux on both sides. Use `DoubleLayer(kernel)`"
@@ -89,9 +86,6 @@ class DoubleLayer(AbstractRepresentation):
 
     def order(self, condition: AbstractCondition) -> int:
         return 1 if condition.takes_flux else 0
-
-    def is_symmetric(self, condition: AbstractCondition) -> bool:
-        return False
 
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_value:

@@ -69,10 +69,6 @@ class AbstractRepresentation(eqx.Module):
         """
 
     @abc.abstractmethod
-    def is_symmetric(self, condition: AbstractCondition) -> bool:
-        """Whether the equation's matrix is [[K, 1], [1, 0]] with K symmetric, and positive definite up to a constant."""
-
-    @abc.abstractmethod
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         """Why this representation cannot serve the problem, with what to use instead; None if it can."""
 

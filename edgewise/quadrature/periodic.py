@@ -34,8 +34,9 @@ class Trapezoid(AbstractQuadrature):
     ) -> Inexact[Array, "n n"]:
         return kernel_values(kernel, layer, boundary, boundary) * boundary.weight
 
-    def gauss_defect(self, boundary: Boundary, *, sampling: int = 1) -> Float[Array, " n"]:
-        return gauss_defect(boundary, boundary)
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 1) -> Float[Array, " m"]:
+        # Every other node of an odd grid is no grid: what all of them miss is then an upper bound.
+        return gauss_defect(boundary, sampling=1 + self.num_nodes % 2)
 
 
 class Kress(AbstractQuadrature):
@@ -80,8 +81,8 @@ class Kress(AbstractQuadrature):
             fine = fine + kernel.log_part(jnp.zeros(2, source.x.dtype)) * hypersingular_log(boundary, source)
         return halve(fine) if sampling == 2 else fine
 
-    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " n"]:
-        return gauss_defect(boundary, refined(boundary) if sampling == 2 else boundary)
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
+        return gauss_defect(boundary, sampling)
 
 
 def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,11 +105,16 @@ def refined(boundary: Boundary) -> Boundary:
     return Boundary(s, x, normal, jacobian, jacobian * (2 * np.pi / count), curvature)
 
 
-def gauss_defect(target: Boundary, source: Boundary) -> Float[Array, " m"]:
-    """By how much Gauss's identity, D 1 = -1/2 on the curve, is missed at every target."""
-    kernel = off_diagonal(log_square, "double", target, source)
-    values = jnp.where(coincidence(*kernel.shape), source.curvature, kernel)
-    return jnp.abs(values @ source.weight / (4 * np.pi) - 0.5)
+def gauss_defect(boundary: Boundary, sampling: int) -> Float[Array, " m"]:
+    """By how much Gauss's identity, D 1 = -1/2 on the curve, would be missed with `sampling` kernel samples a node.
+
+    Found with half as many: an error that falls geometrically is squared when the samples are doubled.
+    """
+    step = 2 if sampling == 1 else 1
+    nodes = jax.tree_util.tree_map(lambda leaf: leaf[::step], boundary)
+    kernel = off_diagonal(log_square, "double", nodes, nodes)
+    values = jnp.where(coincidence(*kernel.shape), nodes.curvature, kernel)
+    return (jnp.sum(values * nodes.weight * step, axis=1) / (4 * np.pi) - 0.5) ** 2
 
 
 def log_correction(num_nodes: int) -> np.ndarray:

@@ -33,8 +33,8 @@ class AbstractQuadrature(eqx.Module):
         `sampling` is how many samples of the kernel a node may take, 1 or 2, where the rule has the choice.
         """
 
-    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " n"]:
-        """By how much Gauss's identity, D 1 = -1/2, is missed at every node: how well they resolve the geometry."""
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
+        """By how much Gauss's identity, D 1 = -1/2, is missed at nodes of the curve: how well they resolve the geometry."""
         return jnp.zeros_like(boundary.s)
 
     def place(self, family, parameters, dtype) -> Boundary:
