@@ -17,14 +17,18 @@ from edgewise.special import wave_numbers
 Operator = Callable[[Array], Array]
 
 
-def direct(matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"]) -> Inexact[Array, "b n"]:
+def direct(
+    matrices: Inexact[Array, "b n n"], rhs: Inexact[Array, "b n"], *, symmetric: bool = False
+) -> Inexact[Array, "b n"]:
     """Gaussian elimination with partial pivoting, for a batch of systems.
 
     On the CPU, with values at hand, systems go to LAPACK side by side, one thread each: twice as fast on two cores as two
     threads on one system after the other, which is what XLA does. A singular system gives infinities.
     """
     if is_concrete(matrices, rhs) and jax.default_backend() == "cpu":
-        return jnp.asarray(_side_by_side(np.asarray(matrices), np.asarray(rhs)))
+        # LAPACK reads columns: a symmetric matrix seen as its transpose need not be rearranged for it.
+        rows = np.asarray(matrices)
+        return jnp.asarray(_side_by_side(rows.transpose(0, 2, 1) if symmetric else rows, np.asarray(rhs)))
     return jax.vmap(jnp.linalg.solve)(matrices, rhs)
 
 

@@ -29,7 +29,7 @@ LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
 TRACED_NODES = 512
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
-BATCH_BYTES = 3 * 2**22
+BATCH_BYTES = 2**24
 
 Parts = tuple[NodalDensity, Boundary, Strengths, Result, dict[str, Array]]
 
@@ -136,7 +136,8 @@ def _solve_in_chunks(
     if not is_concrete(*values.values()):
         parts = jax.lax.map(lambda index: _solve_system(prepare(index), settings), jnp.asarray(index))
         return jax.tree_util.tree_map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], parts)
-    parts = [_solve_system(prepare(some), settings) for some in index]
+    # One chunk after the other: where JAX still works on the last while LAPACK has the next, both are slower for it.
+    parts = [jax.block_until_ready(_solve_system(jax.block_until_ready(prepare(some)), settings)) for some in index]
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
 
 
@@ -164,7 +165,7 @@ def _solve_system(system: System, settings: Settings) -> Parts:
     if settings.method == "direct":
         count = rhs.shape[0]
         unknown, applications, residual = (
-            linear.direct(matrix, rhs),
+            linear.direct(matrix, rhs, symmetric=member.representation.is_symmetric(member.condition)),
             jnp.zeros(count, int),
             jnp.zeros(count, rhs.real.dtype),
         )
@@ -236,7 +237,8 @@ def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
         defect = jnp.max(member.quadrature.gauss_defect(member.boundary))
     else:
         # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
-        defects = member.quadrature.gauss_defect(member.boundary, sampling=1) * jnp.abs(parts[0])[::2]
+        defects = member.quadrature.gauss_defect(member.boundary, sampling=1)
+        defects = defects * jnp.abs(parts[0])[:: parts[0].shape[0] // defects.shape[0]]
         defect = 2 / member.quadrature.num_nodes * jnp.max(defects) / scale
     return jnp.maximum(missed, defect), growth
 

@@ -26,6 +26,10 @@ class Direct(AbstractRepresentation):
     def order(self, condition: AbstractCondition) -> int:
         return -1 if isinstance(condition, Dirichlet) else 0
 
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        # A kernel sampled between the nodes is not quite symmetric in them.
+        return False
+
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both":
             return "Green's formula holds on one side at a time. Use `SingleLayer(kernel)`, which serves both"

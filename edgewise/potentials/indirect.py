@@ -39,6 +39,9 @@ class SingleLayer(AbstractRepresentation):
     def order(self, condition: AbstractCondition) -> int:
         return 0 if condition.takes_flux else -1
 
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        return not condition.takes_flux
+
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_flux:
             return "a single layer's ∂u/∂n jumps, so it cannot meet one flux on both sides. Use `DoubleLayer(kernel)`"
@@ -86,6 +89,9 @@ class DoubleLayer(AbstractRepresentation):
 
     def order(self, condition: AbstractCondition) -> int:
         return 1 if condition.takes_flux else 0
+
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        return False
 
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_value:

@@ -69,6 +69,10 @@ class AbstractRepresentation(eqx.Module):
         """
 
     @abc.abstractmethod
+    def is_symmetric(self, condition: AbstractCondition) -> bool:
+        """Whether the equation's matrix is symmetric, up to rounding."""
+
+    @abc.abstractmethod
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         """Why this representation cannot serve the problem, with what to use instead; None if it can."""
 
