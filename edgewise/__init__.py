@@ -21,11 +21,20 @@ if TYPE_CHECKING:
     from edgewise.geometry import Scale as Scale
     from edgewise.geometry import StarCurve as StarCurve
     from edgewise.geometry import Translate as Translate
+    from edgewise.geometry import Union as Union
+    from edgewise.kernels import Biharmonic as Biharmonic
+    from edgewise.kernels import Helmholtz as Helmholtz
     from edgewise.kernels import Laplace as Laplace
+    from edgewise.kernels import ModifiedHelmholtz as ModifiedHelmholtz
+    from edgewise.potentials import Clamped as Clamped
+    from edgewise.potentials import CombinedField as CombinedField
     from edgewise.potentials import Direct as Direct
     from edgewise.potentials import Dirichlet as Dirichlet
     from edgewise.potentials import DoubleLayer as DoubleLayer
+    from edgewise.potentials import LayerPair as LayerPair
     from edgewise.potentials import Neumann as Neumann
+    from edgewise.potentials import PlaneWave as PlaneWave
+    from edgewise.potentials import PointSource as PointSource
     from edgewise.potentials import Robin as Robin
     from edgewise.potentials import SingleLayer as SingleLayer
     from edgewise.precision import enable_x64 as enable_x64
@@ -50,9 +59,22 @@ _HOME = {
         "Scale",
         "StarCurve",
         "Translate",
+        "Union",
     ],
-    "kernels": ["Laplace"],
-    "potentials": ["Direct", "Dirichlet", "DoubleLayer", "Neumann", "Robin", "SingleLayer"],
+    "kernels": ["AbstractKernel", "Biharmonic", "Helmholtz", "Laplace", "ModifiedHelmholtz"],
+    "potentials": [
+        "Clamped",
+        "CombinedField",
+        "Direct",
+        "Dirichlet",
+        "DoubleLayer",
+        "LayerPair",
+        "Neumann",
+        "PlaneWave",
+        "PointSource",
+        "Robin",
+        "SingleLayer",
+    ],
     "precision": ["enable_x64"],
     "presets": ["preset"],
     "problem": ["Problem"],

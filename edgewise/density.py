@@ -18,11 +18,17 @@ class AbstractDensity(eqx.Module):
 
 
 class NodalDensity(AbstractDensity):
-    """Values at the nodes of a rule; in between, their trigonometric interpolant."""
+    """Values at the nodes of a rule; in between, their trigonometric interpolant on each curve."""
 
     s: Float[Array, " n"]
-    values: Inexact[Array, " n"]
+    values: Inexact[Array, "... n"]
+    """A pair of densities has two rows."""
+    components: int = eqx.field(static=True, default=1)
 
-    def __call__(self, s: Float[Array, ""]) -> Inexact[Array, ""]:
+    def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
+        nodes = self.s.reshape(self.components, -1)
+        values = self.values.reshape(*self.values.shape[:-1], self.components, -1)
+        turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, self.components - 1) if self.components > 1 else 0
         # Nodes are at s = ±2πj/n modulo 2π, minus where a clockwise curve was turned round.
-        return interpolate(self.values, jnp.sign(self.s[2] - self.s[1]) * s)
+        sigma = jnp.sign(nodes[turn, 2] - nodes[turn, 1]) * s
+        return jnp.vectorize(lambda v: interpolate(v, sigma), signature="(n)->()")(values[..., turn, :])

@@ -10,7 +10,7 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, Boundary, Box
 from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
-from edgewise.potentials import AbstractCondition, AbstractRepresentation, Dirichlet, Member, Side
+from edgewise.potentials import AbstractCondition, AbstractRepresentation, AbstractWave, Dirichlet, Member, Side
 from edgewise.precision import complex_dtype
 from edgewise.quadrature import AbstractQuadrature
 
@@ -22,9 +22,11 @@ class Problem(eqx.Module):
         family: The boundaries, one for every value of the parameters.
         parameters: The `Box` of named parameters.
         representation: How the field is made from a density, and for which equation.
-        data: Function of one point `x` and, by name, of parameters and `normal`; what the condition prescribes there.
+        data: Function of one point `x` and, by name, of parameters and `normal`; what the condition prescribes there. Or an
+            incident wave: then the condition holds, with zero, for incident plus scattered field, and the solution is the
+            scattered one.
         side: "interior", "exterior" or "both".
-        condition: `Dirichlet()`, `Neumann()` or `Robin(coefficient)`.
+        condition: `Dirichlet()`, `Neumann()`, `Robin(coefficient)`, or for equations of fourth order `Clamped()`.
         exact: The true field as a function of `x` and named parameters, if known; never used to solve.
         at_infinity: For exterior problems of Laplace: "bounded", or the total charge Q (a number or a parameter's name), for
             u ~ -Q log |x| / 2π + constant. The constant comes out as `solution.at_infinity`. To ask for u = O(1/|x|)
@@ -45,7 +47,7 @@ class Problem(eqx.Module):
     family: AbstractFamily
     parameters: Box
     representation: AbstractRepresentation
-    data: UserFunction
+    data: UserFunction | AbstractWave
     side: Side = eqx.field(static=True)
     condition: AbstractCondition
     exact: UserFunction | None
@@ -56,7 +58,7 @@ class Problem(eqx.Module):
         family: AbstractFamily,
         parameters: Box | None,
         representation: AbstractRepresentation,
-        data: Callable,
+        data: Callable | AbstractWave,
         side: Side,
         condition: AbstractCondition | None = None,
         exact: Callable | None = None,
@@ -71,7 +73,7 @@ class Problem(eqx.Module):
         if side not in get_args(Side):
             raise ValueError(f'`side` must be "interior", "exterior" or "both", got {side!r}. Write `side="interior"`.')
         self.side = side
-        self.data = UserFunction(data, "`data`", "x")
+        self.data = data if isinstance(data, AbstractWave) else UserFunction(data, "`data`", "x")
         self.exact = None if exact is None else UserFunction(exact, "`exact`", "x")
         # Kept without a leaf when nothing is prescribed, so that a problem stays a tree of numbers.
         bounded = isinstance(at_infinity, str) and at_infinity == "bounded"
@@ -113,6 +115,15 @@ class Problem(eqx.Module):
                 f"{type(self.representation).__name__} with {type(self.condition).__name__} data on side {self.side!r}"
             )
             raise ValueError(f"{given} cannot work: {refusal}.")
+        kernel = self.representation.kernel
+        refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
+        if refusal:
+            raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
+        if self.at_infinity is not None and kernel.polynomials != 1:
+            raise ValueError(
+                f"`at_infinity={at_infinity!r}` prescribes a charge, which is for `Laplace`; the kernel is `{kernel.name}`. "
+                "Leave it out."
+            )
         if self.at_infinity is not None and self.side == "interior":
             raise ValueError(
                 f'`at_infinity={at_infinity!r}` is for exterior problems, got side "interior". Leave it out.'
@@ -127,30 +138,64 @@ class Problem(eqx.Module):
         boundary = quadrature.place(self.family, parameters, dtype)
         condition = bind(self.condition, parameters)
         charge = jnp.zeros((), dtype) if self.at_infinity is None else bind(self.at_infinity, parameters)
+        value_weight = _in_precision(condition.value_weight(boundary, parameters), dtype)
         return Member(
             boundary=boundary,
             quadrature=quadrature,
             condition=condition,
             side=self.side,
-            value_weight=_in_precision(condition.value_weight(boundary, parameters), dtype),
-            data=self.data_on(boundary, parameters),
+            value_weight=value_weight,
+            data=self.data_on(boundary, parameters, value_weight),
             representation=bind(self.representation, parameters),
             charge=_in_precision(jnp.asarray(charge), dtype),
+            sources=quadrature.source(self.family, parameters, dtype) if boundary.components > 1 else None,
         )
 
-    def data_on(self, boundary: Boundary, parameters: Mapping[str, Array]) -> Inexact[Array, " n"]:
-        """The data at the nodes."""
+    def data_on(
+        self, boundary: Boundary, parameters: Mapping[str, Array], value_weight: Array | None = None
+    ) -> Inexact[Array, "... n"]:
+        """The data at the nodes; where the condition has two channels, two rows."""
+        channels = self.condition.channels
+        if isinstance(self.data, AbstractWave):
+            return self._wave_on(boundary, parameters, value_weight)
+        data = self.data
 
         def one(x, normal):
-            value = jnp.asarray(self.data(x, {**parameters, "normal": normal}))
-            if value.shape != ():
+            value = data(x, {**parameters, "normal": normal})
+            if isinstance(value, tuple | list):
+                value = jnp.stack([jnp.asarray(part) for part in value])
+            value = jnp.asarray(value)
+            if value.shape != (() if channels == 1 else (2,)):
+                expected = "one number, ()" if channels == 1 else "u and ∂u/∂n, two numbers, (2,)"
+                example = "..." if channels == 1 else "(u(x), jax.grad(u)(x) @ normal)"
                 raise ValueError(
-                    f"`data` returned shape {value.shape} for one point `x` of shape {x.shape}; expected one number, (). "
-                    "Write `data=lambda x: ...` with `x[0]`, `x[1]` the coordinates of one point."
+                    f"`data` returned shape {value.shape} for one point `x` of shape {x.shape}; expected {expected}. "
+                    f"Write `data=lambda x{', normal' * (channels - 1)}: {example}` with `x[0]`, `x[1]` the coordinates of one point."
                 )
-            return value.astype(jnp.result_type(value, x.dtype))
+            return value.astype(complex_dtype(x.dtype) if jnp.iscomplexobj(value) else x.dtype)
 
-        return jax.vmap(one)(boundary.x, boundary.normal)
+        return jax.vmap(one, out_axes=-1)(boundary.x, boundary.normal)
+
+    def incident_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
+        """The incident wave of one member at points (..., d)."""
+        if not isinstance(self.data, AbstractWave):
+            raise ValueError("This problem has no incident wave. Write `Problem(..., data=PlaneWave(direction))`.")
+        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
+        flat = jax.vmap(lambda x: wave.value(x, kernel))(points.reshape(-1, points.shape[-1]))
+        return flat.reshape(points.shape[:-1])
+
+    def _wave_on(self, boundary: Boundary, parameters: Mapping[str, Array], value_weight: Array | None) -> Array:
+        """What the scattered field must cancel."""
+        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
+        value = jax.vmap(lambda x: wave.value(x, kernel))(boundary.x)
+        slope = jax.vmap(lambda x, n: wave.gradient(x, kernel) @ n)(boundary.x, boundary.normal)
+        if self.condition.channels == 2:
+            data = -jnp.stack([value, slope])
+        else:
+            if value_weight is None:
+                value_weight = bind(self.condition, parameters).value_weight(boundary, parameters)
+            data = -(value_weight * value + (slope if self.condition.takes_flux else 0))
+        return _in_precision(data, boundary.x.dtype)
 
     def exact_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
         """The true field of one member at points (..., d)."""

@@ -1,5 +1,6 @@
 """`Solution`: a density on a boundary, read anywhere."""
 
+import dataclasses
 import enum
 from typing import Any, Literal
 
@@ -7,15 +8,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
 from edgewise.geometry import Boundary
+from edgewise.geometry.parameters import bind
+from edgewise.kernels import Helmholtz
 from edgewise.potentials import Strengths
-from edgewise.potentials.evaluate import Field, Quantity, evaluate
+from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import Trapezoid
+from edgewise.quadrature import AbstractQuadrature
 
 
 class Code(enum.IntEnum):
@@ -72,6 +75,7 @@ class Solution(eqx.Module):
     density: AbstractDensity
     boundary: Boundary
     strengths: Strengths
+    quadrature: AbstractQuadrature
     result: Result
     stats: dict[str, Any]
     batched: bool = eqx.field(static=True)
@@ -87,16 +91,64 @@ class Solution(eqx.Module):
 
     @property
     def at_infinity(self) -> Array:
-        """The constant that an exterior field tends to, beside its total charge times G."""
+        """What an exterior field tends to: for Laplace the constant beside its total charge times G, for the biharmonic
+        equation the coefficients of 1, x, y beside what grows more slowly."""
+        count = self.problem.representation.kernel.polynomials
         if self.problem.side == "interior":
             raise AttributeError(
                 'An interior solution has no behaviour at infinity; expected side "exterior" or "both".'
             )
-        return self.strengths.constant
+        if not count:
+            raise AttributeError(
+                "Waves go to zero at infinity. Their amplitude there is `solution.far_field(directions)`."
+            )
+        return self.strengths.polynomial[..., 0] if count == 1 else self.strengths.polynomial
+
+    def incident(self, points: Any) -> Inexact[Array, "..."]:
+        """The incident wave at points of shape (..., d), the scattered field of which this solution is."""
+        points = self._points(points)
+        parameters, _ = self._with_member_axis()
+        values = jax.vmap(lambda p: self.problem.incident_at(points, p), axis_size=self._members)(parameters)
+        return values if self.batched else values[0]
+
+    def total(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "..."]:
+        """Incident plus scattered field at points of shape (..., d)."""
+        return self.incident(points) + self(points, outside=outside)
+
+    def far_field(self, directions: Any) -> Inexact[Array, "..."]:
+        """u_inf with u ~ e^{ikr}/√r · u_inf(x̂), for unit vectors x̂ of shape (..., d)."""
+        self._check_radiates("far_field")
+        directions = self._points(directions, "directions")
+        flat = directions.reshape(-1, directions.shape[-1])
+        if is_concrete(flat):
+            lengths = np.linalg.norm(np.asarray(flat), axis=-1)
+            if np.any(np.abs(lengths - 1) > 1e-6):
+                worst = lengths[np.argmax(np.abs(lengths - 1))]
+                raise ValueError(
+                    f"`directions` must be unit vectors, got one of length {worst:.6g}. Write "
+                    "`jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)`."
+                )
+        value = far_field(self._fields(), flat)
+        return value.reshape(*((self._members,) if self.batched else ()), *directions.shape[:-1])
+
+    def cross_section(self) -> Float[Array, "..."]:
+        """The scattering cross-section ∫ |u_inf|² over all directions."""
+        self._check_radiates("cross_section")
+        x = self.boundary.x
+        k = bind(self.problem.representation.kernel, self.parameters).wavenumber  # pyright: ignore
+        count = 4 * x.shape[-2]
+        if is_concrete(x, k):
+            # |u_inf|² has no faster waves in the angle than twice k times the diameter.
+            size = np.max(np.linalg.norm(np.ptp(np.asarray(x), axis=-2), axis=-1))
+            count = 128 + 4 * int(np.max(np.asarray(k)) * size)
+        angle = 2 * np.pi * np.arange(count) / count
+        far = self.far_field(jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1))
+        return 2 * np.pi * jnp.mean(jnp.abs(far) ** 2, axis=-1)
 
     def residual(self) -> Inexact[Array, "... m"]:
         """What the boundary condition misses, at nodes twice as fine as those of the solve."""
-        residual = _residuals(self.problem, *self._with_member_axis(), 2 * self.boundary.s.shape[-1])
+        finer = dataclasses.replace(self.quadrature, num_nodes=2 * self.quadrature.num_nodes)
+        residual = _residuals(self.problem, self.quadrature, finer, *self._with_member_axis())
         return residual if self.batched else residual[0]
 
     def __len__(self) -> int:
@@ -104,7 +156,7 @@ class Solution(eqx.Module):
             raise TypeError(
                 "A solution of one member has no length; pass an array, `solve(problem, t=jnp.linspace(1, 2, 500))`."
             )
-        return self.density.values.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
+        return self.boundary.s.shape[0]
 
     def __getitem__(self, index: int) -> "Solution":
         length = len(self)
@@ -116,7 +168,7 @@ class Solution(eqx.Module):
         def take(tree):
             return jax.tree_util.tree_map(lambda leaf: leaf[index], tree)
 
-        parts = (self.parameters, self.density, self.boundary, self.strengths, self.result, self.stats)
+        parts = (self.parameters, self.density, self.boundary, self.strengths, self.quadrature, self.result, self.stats)
         return Solution(self.problem, *map(take, parts), batched=False)
 
     # By identity: `jax.jit(solution)` keeps what it compiled for this one, and arrays are not hashable.
@@ -131,23 +183,8 @@ class Solution(eqx.Module):
     def _read(self, points: Any, quantity: Quantity, outside: str) -> Array:
         if outside not in ("nan", "error"):
             raise ValueError(f'`outside` must be "nan" or "error", got {outside!r}.')
-        try:
-            points = jnp.asarray(points)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"`points` must be an array of numbers, got {points!r}. Write `jnp.array([0.3, 0.2])`."
-            ) from None
-        if jnp.iscomplexobj(points):
-            raise TypeError(
-                f"`points` must be real, got {points.dtype}. Stack the coordinates: `jnp.stack([x, y], axis=-1)`."
-            )
-        points = points.astype(self.boundary.x.dtype)
-        dim = self.problem.family.dim
-        if points.ndim == 0 or points.shape[-1] != dim:
-            raise ValueError(
-                f"`points` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array([0.3, 0.2])`, "
-                f"many have shape (m, {dim})."
-            )
+        points = self._points(points)
+        dim = points.shape[-1]
         flat = points.reshape(-1, dim)
         members = (len(self),) if self.batched else ()
         if flat.shape[0] == 0:
@@ -160,6 +197,39 @@ class Solution(eqx.Module):
         tail = points.shape[:-1] + value.shape[2:]
         return value.reshape(*members, *tail)
 
+    def _points(self, points: Any, name: str = "points") -> Float[Array, "... d"]:
+        try:
+            points = jnp.asarray(points)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`{name}` must be an array of numbers, got {points!r}. Write `jnp.array([0.3, 0.2])`."
+            ) from None
+        if jnp.iscomplexobj(points):
+            raise TypeError(
+                f"`{name}` must be real, got {points.dtype}. Stack the coordinates: `jnp.stack([x, y], axis=-1)`."
+            )
+        dim = self.problem.family.dim
+        if points.ndim == 0 or points.shape[-1] != dim:
+            raise ValueError(
+                f"`{name}` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array([0.3, 0.2])`, "
+                f"many have shape (m, {dim})."
+            )
+        return points.astype(self.boundary.x.dtype)
+
+    def _check_radiates(self, name: str) -> None:
+        kernel = self.problem.representation.kernel
+        if not isinstance(kernel, Helmholtz) or jnp.iscomplexobj(getattr(kernel.wavenumber, "name", kernel.wavenumber)):
+            raise AttributeError(
+                f"`{name}` is for waves, which need `Helmholtz(dim=2, wavenumber=...)` with a real wavenumber; the kernel is "
+                f"`{kernel.name}`."
+            )
+        if self.problem.side == "interior":
+            raise AttributeError(f'`{name}` is for exterior fields; the problem is "interior".')
+
+    @property
+    def _members(self) -> int:
+        return len(self) if self.batched else 1
+
     def _complain(self, points: Array, right: np.ndarray) -> None:
         wrong = np.argwhere(~right)
         if len(wrong):
@@ -171,7 +241,7 @@ class Solution(eqx.Module):
 
     def _fields(self) -> Field:
         """The layers of every member, with a member axis also for a single one."""
-        return _fields(self.problem, *self._with_member_axis())
+        return _fields(self.problem, self.quadrature, *self._with_member_axis())
 
     def _with_member_axis(self) -> tuple[dict[str, Array], Strengths]:
         parts = (self.parameters, self.strengths)
@@ -179,26 +249,37 @@ class Solution(eqx.Module):
 
 
 @eqx.filter_jit
-def _fields(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Field:
-    return jax.vmap(lambda p, s: _field(problem, p, s))(parameters, strengths)
+def _fields(
+    problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
+) -> Field:
+    return jax.vmap(lambda p, s: _field(problem, quadrature, p, s))(parameters, strengths)
 
 
-def _field(problem: Problem, parameters: dict[str, Array], strengths: Strengths) -> Field:
-    return Field(problem.representation.kernel, problem.family, problem.side, parameters, strengths)
+def _field(
+    problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
+) -> Field:
+    return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
 
 
 @eqx.filter_jit
-def _residuals(problem: Problem, parameters: dict[str, Array], strengths: Strengths, count: int) -> Array:
+def _residuals(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    finer: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+) -> Array:
     def one(parameters, strengths):
-        field = _field(problem, parameters, strengths)
-        member = problem.member(Trapezoid(count), parameters, field.layers.x.dtype)
-        missed = -member.data
-        if member.condition.takes_value:
-            values = jax.vmap(lambda x: field.near(x, "potential")[0])(member.boundary.x)
-            missed = missed + member.value_weight * values
-        if member.condition.takes_flux:
-            slopes = jax.vmap(lambda x: field.near(x, "gradient")[0])(member.boundary.x)
-            missed = missed + jnp.sum(slopes * member.boundary.normal, axis=-1)
-        return missed
+        field = _field(problem, quadrature, parameters, strengths)
+        member = problem.member(finer, parameters, field.layers.source.x.dtype)
+        condition = member.condition
+        values, slopes = jnp.zeros((), member.data.dtype), jnp.zeros((), member.data.dtype)
+        if condition.takes_value:
+            values = jax.vmap(lambda x: field.anywhere(x, "potential")[0])(member.boundary.x) * member.value_weight
+        if condition.takes_flux:
+            slopes = jax.vmap(lambda x, n: field.anywhere(x, "gradient")[0] @ n)(
+                member.boundary.x, member.boundary.normal
+            )
+        return (jnp.stack([values, slopes]) if condition.channels == 2 else values + slopes) - member.data
 
     return jax.vmap(one)(parameters, strengths)

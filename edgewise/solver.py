@@ -19,7 +19,7 @@ from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Kress
 from edgewise.solution import Code, Result, Solution
 from edgewise.special import tail
-from edgewise.validation import Settings, Values, check_curves, check_settings, raise_failures, words
+from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
 
 logger = logging.getLogger("edgewise")
 
@@ -31,7 +31,7 @@ TRACED_NODES = 512
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
 BATCH_BYTES = 2**24
 
-Parts = tuple[NodalDensity, Boundary, Strengths, Result, dict[str, Array]]
+Parts = tuple[NodalDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
 
 
 def solve(
@@ -73,6 +73,7 @@ def solve(
     # Every parameter gets the member axis: from here on there is one case.
     values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
     try:
+        check_numbers(problem, values)
         check_curves(problem, values, count)
         _check_capacity(problem, values, count, settings)
         parts = _solve_adaptively(problem, quadrature, values, count, settings)
@@ -97,9 +98,10 @@ def _solve_adaptively(
             if not result.ok:
                 logger.warning("solve: %s", result)
             return parts
-        # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs.
+        # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs. Not yet where they have
+        # hardly begun to fall, so that no step is large.
         reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
-        wanted = rule.num_nodes * np.log(settings.tol) / np.log(reached)
+        wanted = rule.num_nodes * min(np.log(settings.tol) / np.log(reached), 2)
         higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
         rule = Kress(next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
 
@@ -114,18 +116,18 @@ def _nodes_for_box(problem: Problem, settings: Settings) -> int:
                 draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
         values = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
         try:
-            density, *_ = _solve_adaptively(problem, None, values, count, settings)
+            *_, rule, _, _ = _solve_adaptively(problem, None, values, count, settings)
         except jax.errors.TracerArrayConversionError:
             # The problem itself holds traced numbers: no member of it can be looked at.
             return TRACED_NODES
-    return density.values.shape[1]
+    return rule.num_nodes
 
 
 def _solve_in_chunks(
     problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings
 ) -> Parts:
     """All members, a chunk at a time: one compiled function serves every chunk, the last one filled up."""
-    chunk = _chunk(rule, count, settings)
+    chunk = _chunk(problem, rule, count, settings)
     index = np.minimum(np.arange(-(-count // chunk) * chunk), count - 1).reshape(-1, chunk)
 
     def prepare(index) -> System:
@@ -141,9 +143,9 @@ def _solve_in_chunks(
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
 
 
-def _chunk(rule: AbstractQuadrature, count: int, settings: Settings) -> int:
-    most = BATCH_BYTES // (settings.dtype.itemsize * rule.num_nodes**2)
-    return min(count, settings.chunk or max(1, most))
+def _chunk(problem: Problem, rule: AbstractQuadrature, count: int, settings: Settings) -> int:
+    unknowns = rule.num_nodes * len(problem.family.curves) * problem.condition.channels
+    return min(count, settings.chunk or max(1, BATCH_BYTES // (settings.dtype.itemsize * unknowns**2)))
 
 
 class System(NamedTuple):
@@ -192,8 +194,8 @@ def _assemble(member: Member) -> tuple[Array, Array]:
 @eqx.filter_jit
 def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
     def one(member, matrix, rhs):
-        order = member.representation.order(member.condition)
-        precondition = linear.circle_preconditioner(order, member.boundary.jacobian)
+        orders = member.representation.orders(member.condition)
+        precondition = linear.circle_preconditioner(orders, member.boundary.jacobian, member.boundary.components)
         return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=precondition)
 
     return jax.vmap(one)(member, matrix, rhs)
@@ -202,19 +204,19 @@ def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> t
 @eqx.filter_jit
 def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
     def one(member, unknown, applications, residual):
-        n = member.quadrature.num_nodes
+        n = member.boundary.s.shape[0] * member.condition.channels
         density = member.representation.density(member, unknown[:n])
-        constant = unknown[n] if unknown.shape[0] > n else jnp.zeros((), unknown.dtype)
-        strengths = member.representation.strengths(member, density, constant)
+        strengths = member.representation.strengths(member, density, unknown[n:])
         resolution, growth = _resolution(member, strengths)
         result = Result(_code(member, resolution, growth, residual, settings))
         stats = {
-            "num_nodes": jnp.asarray(n),
+            "num_nodes": jnp.asarray(member.boundary.s.shape[0]),
             "applications": applications,
             "residual": residual,
             "resolution": resolution,
         }
-        return NodalDensity(member.boundary.s, density), member.boundary, strengths, result, stats
+        nodal = NodalDensity(member.boundary.s, density, member.boundary.components)
+        return nodal, member.boundary, strengths, member.quadrature, result, stats
 
     return jax.vmap(one)(member, unknown, applications, residual)
 
@@ -227,18 +229,22 @@ def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
     size = jnp.max(jnp.abs(member.data))
     if member.condition.takes_flux:
         size = size * jnp.max(member.boundary.jacobian)
-    parts = [part for part in (strengths.single, strengths.double) if part is not None]
+    curves = member.boundary.split()
+    parts = [p.reshape(curves.s.shape) for p in (strengths.single, strengths.double) if p is not None]
     largest = jnp.stack([jnp.max(jnp.abs(part)) for part in parts]).max()
     growth = largest / jnp.where(size > 0, size, 1)
     scale = jnp.maximum(size, largest)
     scale = jnp.where(scale > 0, scale, 1)
-    missed = jnp.stack([tail(part) for part in parts]).max() / scale
+    # Of a pair for an equation of fourth order, waves of number m change the gradient by m^-2 and m^-1 of their amplitude.
+    half = member.quadrature.num_nodes / 2
+    factors = (half**-2, half**-1) if member.condition.channels == 2 else (1.0, 1.0)
+    missed = jnp.stack([f * jax.vmap(tail)(part) for f, part in zip(factors, parts, strict=False)]).max() / scale
     if set(member.representation.layers(member.condition)) != {"single"}:
-        defect = jnp.max(member.quadrature.gauss_defect(member.boundary))
+        defect = jnp.max(jax.vmap(member.quadrature.gauss_defect)(curves))
     else:
         # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate.
-        defects = member.quadrature.gauss_defect(member.boundary, sampling=1)
-        defects = defects * jnp.abs(parts[0])[:: parts[0].shape[0] // defects.shape[0]]
+        defects = jax.vmap(lambda curve: member.quadrature.gauss_defect(curve, sampling=1))(curves)
+        defects = defects * jnp.abs(parts[0])[:, :: parts[0].shape[1] // defects.shape[1]]
         defect = 2 / member.quadrature.num_nodes * jnp.max(defects) / scale
     return jnp.maximum(missed, defect), growth
 
@@ -247,10 +253,13 @@ def _code(member: Member, resolution: Array, growth: Array, residual: Array, set
     # Far from the origin the nodes themselves are rounded, and more of them do not help.
     x = member.boundary.x
     rounding = 64 * jnp.finfo(settings.dtype).eps * jnp.max(jnp.abs(x)) / jnp.max(jnp.abs(x - x.mean(axis=0)))
+    # Equations of the first kind amplify rounding by the number of nodes.
+    rounding = jnp.maximum(rounding, 8 * jnp.finfo(settings.dtype).eps * member.quadrature.num_nodes)
     code = jnp.where(resolution <= jnp.maximum(settings.tol, rounding), Code.CONVERGED, Code.UNRESOLVED)
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
     code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
-    if isinstance(member.condition, Neumann) and member.side == "interior":
+    laplacian = member.representation.kernel.polynomials == 1
+    if laplacian and isinstance(member.condition, Neumann) and member.side == "interior":
         # The square root of rounding: what data computed in this precision can be expected to satisfy, with room.
         allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))
         resolved = code == Code.CONVERGED
@@ -267,7 +276,7 @@ def _check_capacity(problem: Problem, values: Values, count: int, settings: Sett
     # The cured layer with unit charge and zero data is constant on the curve: log(capacity) / 2π.
     changes = {"representation": SingleLayer(representation.kernel), "data": lambda x: 0.0 * x[0], "at_infinity": 1.0}
     unit = Problem(problem.family, problem.parameters, **changes, side="exterior")
-    constant = _solve_adaptively(unit, None, values, count, settings)[2].constant
+    constant = _solve_adaptively(unit, None, values, count, settings)[2].polynomial[:, 0]
     capacity = np.exp(2 * np.pi * np.asarray(constant))
     worst = int(np.argmin(np.abs(np.log(capacity))))
     if abs(np.log(capacity[worst])) < 1e-6:

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.checks import are_star_shaped, crosses_itself
+from edgewise.geometry.checks import are_star_shaped, contains, cross_each_other, crosses_itself
+from edgewise.geometry.parameters import bind
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, check_resolves
 from edgewise.quadrature.rule import next_even
@@ -59,40 +60,90 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
     return Settings(method, float(tol), real, None if chunk is None else int(chunk))
 
 
+def check_numbers(problem: Problem, values: Values) -> None:
+    """Refuses numbers of the kernel, such as a wavenumber of zero, that only the parameters bring in."""
+    refusal = bind(problem.representation.kernel, values).refusal()
+    if refusal:
+        raise ValueError(refusal)
+
+
 def check_curves(problem: Problem, values: Values, count: int) -> None:
-    """Refuses members whose curve is not finite, does not close or crosses itself."""
+    """Refuses members whose curves are not finite, do not close, cross themselves or each other."""
     polygons, gaps = (np.asarray(part) for part in _polygons(problem, values, count, 128))
-    for index in np.flatnonzero(~(are_star_shaped(polygons) & (gaps < CLOSED))):
+    curves = polygons.shape[1]
+    good = are_star_shaped(polygons.reshape(-1, *polygons.shape[2:])).reshape(gaps.shape) & (gaps < CLOSED)
+    for index, curve in np.argwhere(~good):
         member = {name: value[index : index + 1] for name, value in values.items()}
         where = words({name: value[0] for name, value in member.items()})
-        if not np.all(np.isfinite(polygons[index])):
+        the_curve = "The curve" if curves == 1 else f"Curve {curve} of the `Union`"
+        if not np.all(np.isfinite(polygons[index, curve])):
             raise ValueError(
-                f"The curve is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
+                f"{the_curve} is not finite{where}; expected finite points for every s in [0, 2π]. Check `family`."
             )
-        if not gaps[index] < CLOSED:
+        if not gaps[index, curve] < CLOSED:
             raise ValueError(
-                f"The curve does not close{where}: its ends at s = 0 and s = 2π are {gaps[index]:.1e} of its size apart; "
-                "they must meet. Give `family` the period 2π in `s`."
+                f"{the_curve} does not close{where}: its ends at s = 0 and s = 2π are {gaps[index, curve]:.1e} of its size "
+                "apart; they must meet. Give `family` the period 2π in `s`."
             )
         # Thin curves may seem to cross when sampled coarsely.
-        if crosses_itself(polygons[index]) and crosses_itself(np.asarray(_polygons(problem, member, 1, 2048)[0])[0]):
+        if crosses_itself(polygons[index, curve]) and crosses_itself(
+            np.asarray(_polygons(problem, member, 1, 2048)[0])[0, curve]
+        ):
             raise ValueError(
-                f"The curve crosses itself{where}; a boundary must be a simple closed curve. "
+                f"{the_curve} crosses itself{where}; a boundary must be a simple closed curve. "
                 "Narrow the `Box`, or change `family` so that it encloses one domain."
+            )
+    if curves > 1:
+        polygons = np.asarray(_polygons(problem, values, count, 1024)[0])
+        for index in range(count):
+            where = words({name: value[index] for name, value in values.items()})
+            _check_arrangement(polygons[index], problem.side, where)
+
+
+def _check_arrangement(curves: np.ndarray, side: str, where: str) -> None:
+    """Inside, one curve holds all others, its holes; outside, all lie apart."""
+    count = len(curves)
+    for i in range(count):
+        for j in range(i):
+            if cross_each_other(curves[i], curves[j]):
+                raise ValueError(
+                    f"Curves {j} and {i} of the `Union` overlap{where}; expected curves that do not meet. Move them apart, or "
+                    "narrow the `Box`."
+                )
+    holds = np.array([[i != j and contains(curves[i], curves[j][0]) for j in range(count)] for i in range(count)])
+    if side != "interior" and holds.any():
+        outer, inner = np.argwhere(holds)[0]
+        raise ValueError(
+            f"Curve {inner} of the `Union` lies inside curve {outer}{where}; on side {side!r} expected bodies apart from each "
+            'other. Write `side="interior"` for a domain with holes.'
+        )
+    if side == "interior":
+        outer = int(np.argmax(holds.sum(axis=1)))
+        stray = [j for j in range(count) if j != outer and not (holds[outer, j] and holds[:, j].sum() == 1)]
+        if stray:
+            raise ValueError(
+                f"Curve {stray[0]} of the `Union` is not a hole in curve {outer}{where}: "
+                + ("it lies in another hole" if holds[outer, stray[0]] else "it lies outside")
+                + '; on side "interior" expected one outer curve and holes in it. Move it, or write `side="exterior"` for '
+                "several bodies."
             )
 
 
 @eqx.filter_jit
 def _polygons(problem: Problem, values: Values, count: int, vertices: int) -> tuple[Array, Array]:
-    """Points of every member, and the gap between the ends over the size of the curve."""
+    """Points of every curve of every member, and the gap between its ends over its size."""
     s = jnp.linspace(0, 2 * np.pi, vertices + 1)
 
-    def one(parameters):
-        points = jax.vmap(lambda s: problem.family.point(s, **parameters))(s)
+    def one(curve, parameters):
+        points = jax.vmap(lambda s: curve.point(s, **parameters))(s)
         size = jnp.max(jnp.abs(points - points.mean(axis=0)))
         return points[:-1], jnp.max(jnp.abs(points[-1] - points[0])) / size
 
-    return jax.vmap(one, axis_size=count)(values)
+    def member(parameters):
+        points, gaps = zip(*(one(curve, parameters) for curve in problem.family.curves), strict=True)
+        return jnp.stack(points), jnp.stack(gaps)
+
+    return jax.vmap(member, axis_size=count)(values)
 
 
 def words(parameters: Values) -> str:
@@ -101,7 +152,7 @@ def words(parameters: Values) -> str:
 
 
 def raise_failures(
-    problem: Problem, values: Values, density, boundary: Boundary, strengths, result: Result, stats
+    problem: Problem, values: Values, density, boundary: Boundary, strengths, quadrature, result: Result, stats
 ) -> None:
     """Errors for curves and data that no rule could have solved for."""
     speeds = np.asarray(boundary.jacobian)

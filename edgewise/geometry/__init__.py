@@ -4,6 +4,7 @@ from edgewise.geometry.boundary import Boundary
 from edgewise.geometry.curves import Curve, Ellipse, FourierCurve, Kite, StarCurve
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
 from edgewise.geometry.parameters import Angle, Box, Direction
+from edgewise.geometry.union import Union
 from edgewise.geometry.wrappers import Rotate, Scale, Translate
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "Scale",
     "StarCurve",
     "Translate",
+    "Union",
 ]

@@ -1,13 +1,18 @@
 """The nodes of one member: all that a kernel or a rule reads of a geometry."""
 
+import dataclasses
+
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 
 class Boundary(eqx.Module):
     """Nodes on the boundary of one member, in the order of the rule that placed them.
 
-    In the plane the nodes run counterclockwise, so that normals, which leave the bounded domain, point to the right.
+    In the plane the nodes run with the domain on their left, so that normals, which leave it, point to the right:
+    counterclockwise, and clockwise round a hole. The nodes of several curves follow each other, equally many on each.
     """
 
     s: Float[Array, " n"]
@@ -22,8 +27,21 @@ class Boundary(eqx.Module):
     """Rule weight times jacobian; the sum is the length (area)."""
     curvature: Float[Array, " n"]
     """Positive on a circle."""
+    components: int = eqx.field(static=True, default=1)
+    """How many curves there are."""
 
     @property
     def measure(self) -> Array:
         """Length of a curve, area of a surface."""
         return self.weight.sum()
+
+    def split(self) -> "Boundary":
+        """The curves one by one, along a new first axis."""
+        split = jax.tree_util.tree_map(lambda leaf: leaf.reshape(self.components, -1, *leaf.shape[1:]), self)
+        return dataclasses.replace(split, components=1)
+
+
+def join(curves: list[Boundary]) -> Boundary:
+    """The nodes of several curves, one after the other."""
+    joined = jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves), *curves)
+    return dataclasses.replace(joined, components=len(curves))

@@ -1,4 +1,4 @@
-"""Whether closed curves cross themselves, by their polygons."""
+"""Whether closed curves cross themselves or each other, and which lies in which, by their polygons."""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -16,15 +16,32 @@ def are_star_shaped(polygons: Float[np.ndarray, "b n 2"]) -> Bool[np.ndarray, " 
 def crosses_itself(polygon: Float[np.ndarray, "n 2"]) -> bool:
     """Whether two sides of a closed polygon that are not neighbours cross."""
     n = len(polygon)
-    start, end = polygon, np.roll(polygon, -1, axis=0)
-    # Each side's line separates the other's ends, both ways round.
-    side_of_start = _orientations(start, end, start)
-    side_of_end = np.roll(side_of_start, -1, axis=1)
-    separates = side_of_start != side_of_end
-    crossing = separates & separates.T
     i, j = np.indices((n, n))
     gap = (i - j) % n
-    return bool(np.any(crossing & (gap > 1) & (gap < n - 1)))
+    return bool(np.any(_crossings(polygon, polygon) & (gap > 1) & (gap < n - 1)))
+
+
+def cross_each_other(a: Float[np.ndarray, "n 2"], b: Float[np.ndarray, "m 2"]) -> bool:
+    """Whether a side of one closed polygon crosses a side of another."""
+    apart = np.any(a.max(axis=0) < b.min(axis=0)) or np.any(b.max(axis=0) < a.min(axis=0))
+    return not apart and bool(np.any(_crossings(a, b)))
+
+
+def contains(polygon: Float[np.ndarray, "n 2"], point: Float[np.ndarray, " 2"]) -> bool:
+    """Whether a closed polygon winds round a point."""
+    arm = polygon - point
+    following = np.roll(arm, -1, axis=0)
+    return bool(abs(np.sum(np.arctan2(_cross(arm, following), np.sum(arm * following, axis=-1)))) > np.pi)
+
+
+def _crossings(a: np.ndarray, b: np.ndarray) -> Bool[np.ndarray, "n m"]:
+    """Which sides cross: each one's line separates the other's ends."""
+    return _separates(a, b) & _separates(b, a).T
+
+
+def _separates(a: np.ndarray, b: np.ndarray) -> Bool[np.ndarray, "n m"]:
+    starts = _orientations(a, np.roll(a, -1, axis=0), b)
+    return starts != np.roll(starts, -1, axis=1)
 
 
 def _orientations(start: np.ndarray, end: np.ndarray, points: np.ndarray) -> Bool[np.ndarray, "n m"]:

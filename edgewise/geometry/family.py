@@ -23,6 +23,11 @@ class AbstractFamily(eqx.Module):
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         """Position of boundary coordinate `s`. Numbers of this family are bound already; call `point` instead."""
 
+    @property
+    @abc.abstractmethod
+    def curves(self) -> "tuple[AbstractCurve, ...]":
+        """The closed curves that a member consists of."""
+
     @abc.abstractmethod
     def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at a rule's coordinates, with the rule's weights."""
@@ -44,14 +49,24 @@ class AbstractCurve(AbstractFamily):
 
     dim = 2
 
-    def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
+    @property
+    def curves(self) -> "tuple[AbstractCurve, ...]":
+        return (self,)
+
+    def boundary(
+        self,
+        grid: Float[Array, " n"],
+        weight: Float[Array, " n"],
+        parameters: Mapping[str, Any],
+        direction: Any = 1.0,
+    ) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
 
-        A clockwise curve is turned round: its nodes come in reverse order, the first still first, which on an
-        equispaced grid are those of `-grid`.
+        They run counterclockwise, or clockwise where `direction` is -1. Where the curve itself runs the other way its nodes
+        come in reverse order, the first still first, which on an equispaced grid are those of `-grid`.
         """
         nodes = (grid, weight, *jax.vmap(lambda s: self._derivatives(s, parameters))(grid))
-        orientation = jax.lax.stop_gradient(self.orientation(parameters)).astype(grid.dtype)
+        orientation = jax.lax.stop_gradient(self.orientation(parameters) * direction).astype(grid.dtype)
         backwards = -np.arange(grid.shape[0])
         # Not `orientation * grid`: one grid for all members lets them share whatever does not depend on parameters.
         s, weight, x, first, second = (jnp.where(orientation < 0, part[backwards], part) for part in nodes)

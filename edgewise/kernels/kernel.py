@@ -2,7 +2,7 @@
 
 import abc
 import enum
-from typing import Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol, get_args
 
 import equinox as eqx
 import jax
@@ -44,22 +44,24 @@ class Node(Protocol):
 class AbstractKernel(eqx.Module):
     """A fundamental solution G(d), d = target - source, that depends on the length of d alone.
 
-    A kernel sees points and normals, never a curve. It states `fundamental`; the layers follow by autodiff:
+    A kernel sees points and normals, never a curve. In the plane it states its split
+
+        G(d) = log_part(d) · log |d|² + smooth_part(d),
+
+    both parts smooth at d = 0. High-order rules, on the curve and close to it, are built on this split alone, and the
+    layers follow by autodiff:
 
         single            G
         double           ∂G/∂n(source)
         adjoint_double   ∂G/∂n(target)
         hypersingular    ∂²G/∂n(target)∂n(source)
-
-    In the plane it also states its split G(d) = log_part(d) · log |d|² + smooth_part(d), both parts smooth at d = 0.
-    High-order rules, on the curve and close to it, are built on this split alone.
     """
 
     dim: eqx.AbstractVar[int]
-
-    @abc.abstractmethod
-    def fundamental(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
-        """G(d) for d not 0."""
+    order: ClassVar[int] = 2
+    """Of the differential equation: 2, or 4 where two conditions are prescribed on the boundary."""
+    polynomials: ClassVar[int] = 0
+    """How many of 1, x, y solve the equation and must be told apart from layers: 1 for Laplace, 3 for the biharmonic."""
 
     @abc.abstractmethod
     def log_part(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
@@ -69,9 +71,17 @@ class AbstractKernel(eqx.Module):
     def smooth_part(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
         """What is left; smooth, also at 0."""
 
-    @abc.abstractmethod
+    def fundamental(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
+        """G(d) for d not 0."""
+        return self.log_part(d) * log_square(d) + self.smooth_part(d)
+
     def singularity(self, layer: Layer) -> Singularity:
         """What a rule must resolve on a smooth boundary."""
+        return Singularity.HYPERSINGULAR if layer == "hypersingular" else Singularity.LOG
+
+    def refusal(self) -> str | None:
+        """What is wrong with the kernel's numbers, now that they are known; arrays may hold one a member."""
+        return None
 
     def __call__(self, target: Node, source: Node, layer: Layer = "single") -> Inexact[Array, ""]:
         """The layer's kernel for one pair of nodes."""
@@ -99,7 +109,18 @@ def layer_of(function, layer: Layer, d: Array, target_normal: Array, source_norm
     raise ValueError(f"`layer` must be one of {', '.join(LAYERS)}, got {layer!r}.")
 
 
+def square(d: Array) -> Array:
+    """|d|² in the plane."""
+    # Components, not a sum over them: XLA fuses no reduction, and matrices of pairs would be held in memory.
+    return d[0] * d[0] + d[1] * d[1]
+
+
 def log_square(d: Array) -> Array:
     """log |d|²."""
-    # Components, not a sum over them: XLA fuses no reduction, and matrices of pairs would be held in memory.
-    return jnp.log(d[0] * d[0] + d[1] * d[1])
+    return jnp.log(square(d))
+
+
+def check_dim(name: str, dim: int) -> int:
+    if dim != 2:
+        raise ValueError(f"`{name}` is available for dim = 2, got dim = {dim!r}. Write `dim=2`.")
+    return dim

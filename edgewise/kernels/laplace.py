@@ -1,10 +1,10 @@
-"""Laplace's equation."""
+"""Laplace's equation, and the biharmonic one."""
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, log_square
+from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, check_dim, square
 
 
 class Laplace(AbstractKernel):
@@ -18,14 +18,10 @@ class Laplace(AbstractKernel):
     """
 
     dim: int = eqx.field(static=True)
+    polynomials = 1
 
     def __init__(self, dim: int):
-        if dim != 2:
-            raise ValueError(f"`Laplace` is available for dim = 2, got dim = {dim!r}. Write `Laplace(dim=2)`.")
-        self.dim = dim
-
-    def fundamental(self, d: Array) -> Array:
-        return -log_square(d) / (4 * jnp.pi)
+        self.dim = check_dim("Laplace", dim)
 
     def log_part(self, d: Array) -> Array:
         return jnp.full((), -1 / (4 * jnp.pi), d.dtype)
@@ -35,3 +31,31 @@ class Laplace(AbstractKernel):
 
     def singularity(self, layer: Layer) -> Singularity:
         return {"single": Singularity.LOG, "hypersingular": Singularity.HYPERSINGULAR}.get(layer, Singularity.SMOOTH)
+
+
+class Biharmonic(AbstractKernel):
+    """Δ²G = δ. In the plane G = |d|² log |d| / 8π.
+
+    u and ∂u/∂n are prescribed together (`Clamped`), and two densities make the field (`LayerPair`). All four layers have no
+    worse than a logarithm.
+
+    >>> import jax.numpy as jnp
+    >>> bool(abs(Biharmonic(dim=2).fundamental(jnp.array([jnp.e, 0.0])) - jnp.e**2 / (8 * jnp.pi)) < 1e-6)
+    True
+    """
+
+    dim: int = eqx.field(static=True)
+    order = 4
+    polynomials = 3
+
+    def __init__(self, dim: int):
+        self.dim = check_dim("Biharmonic", dim)
+
+    def log_part(self, d: Array) -> Array:
+        return square(d) / (16 * jnp.pi)
+
+    def smooth_part(self, d: Array) -> Array:
+        return jnp.zeros((), d.dtype)
+
+    def singularity(self, layer: Layer) -> Singularity:
+        return Singularity.LOG

@@ -14,10 +14,12 @@ from edgewise.geometry.parameters import UserFunction, number
 
 
 class AbstractCondition(eqx.Module):
-    """The data prescribes value_weight · u + [takes_flux] · ∂u/∂n."""
+    """The data prescribe value_weight · u + [takes_flux] · ∂u/∂n; where there are two channels, one after the other."""
 
     takes_value: ClassVar[bool]
     takes_flux: ClassVar[bool]
+    channels: ClassVar[int] = 1
+    """How many numbers are given at a point."""
 
     @abc.abstractmethod
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
@@ -34,10 +36,21 @@ class Dirichlet(AbstractCondition):
         return jnp.ones_like(boundary.s)
 
 
+class Clamped(AbstractCondition):
+    """u and ∂u/∂n, for equations of fourth order: the data return the two numbers."""
+
+    takes_value = True
+    takes_flux = True
+    channels = 2
+
+    def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
+        return jnp.ones_like(boundary.s)
+
+
 class Neumann(AbstractCondition):
     """∂u/∂n = data, along the normal that leaves the bounded domain.
 
-    Inside, the data must have integral zero, and the solution with mean zero on the boundary is returned. Outside, the data
+    For Laplace's equation the data inside must have integral zero, and the solution with mean zero on the boundary is returned. Outside, the data
     alone decides the total charge, minus its integral, and the solution without a constant at infinity is returned.
     """
 

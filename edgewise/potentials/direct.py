@@ -5,17 +5,27 @@ from jaxtyping import Array
 
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition, Dirichlet, Neumann
-from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths, bordered, double_jump
+from edgewise.potentials.representation import (
+    AbstractRepresentation,
+    Member,
+    Side,
+    Strengths,
+    bordered,
+    double_jump,
+    identity_like,
+    unserved_order,
+)
 
 
 class Direct(AbstractRepresentation):
     """Green's formula, the paper's equation with the factor 1/2 on the boundary.
 
     Inside   u = S ∂u/∂n - D u,          u/2 = S ∂u/∂n - D u on the boundary;
-    outside  u = D u - S ∂u/∂n + c,      u/2 = D u - S ∂u/∂n + c.
+    outside  u = D u - S ∂u/∂n + c,      u/2 = D u - S ∂u/∂n + c, with c for Laplace alone.
 
     For Dirichlet data the density is ∂u/∂n, otherwise u; the solution holds physical quantities. Constants and
-    constraints as in `AbstractRepresentation`: inside ∫ ∂u/∂n = 0, outside minus the total charge.
+    constraints as in `AbstractRepresentation`: inside ∫ ∂u/∂n = 0, outside minus the total charge. Waves outside: singular
+    at the resonances of the inside. Use `CombinedField`, which is not.
     """
 
     kernel: AbstractKernel
@@ -23,8 +33,8 @@ class Direct(AbstractRepresentation):
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
         return ("single", "double")
 
-    def order(self, condition: AbstractCondition) -> int:
-        return -1 if isinstance(condition, Dirichlet) else 0
+    def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
+        return (-1,) if isinstance(condition, Dirichlet) else (0,)
 
     def is_symmetric(self, condition: AbstractCondition) -> bool:
         # A kernel sampled between the nodes is not quite symmetric in them.
@@ -33,46 +43,51 @@ class Direct(AbstractRepresentation):
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both":
             return "Green's formula holds on one side at a time. Use `SingleLayer(kernel)`, which serves both"
-        return None
+        return unserved_order(self.kernel, condition)
 
     def equation(self, member: Member) -> Array:
-        n = member.boundary.s.shape[0]
         single = member.layer(self.kernel, "single")
         one = jnp.ones_like(member.boundary.s)
         weight = member.boundary.weight
         if isinstance(member.condition, Dirichlet):
-            return bordered(single / member.boundary.jacobian, one, one)
+            return self._bordered(single / member.boundary.jacobian, one, one)
         # Robin: ∂u/∂n = data - value_weight · u. Neumann: value_weight = 0.
-        identity = jnp.eye(n, dtype=single.dtype)
-        matrix = member.layer(self.kernel, "double") - double_jump(member.side) * identity
+        matrix = member.layer(self.kernel, "double") - double_jump(member.side) * identity_like(member)
         if isinstance(member.condition, Neumann):
             if member.side == "exterior":
                 # The constant at infinity is free and set to zero.
-                return bordered(matrix, one, 0 * weight, corner=1.0)
-            return bordered(matrix, one, weight)
-        return bordered(matrix + single * member.value_weight, one, weight * member.value_weight)
+                return self._bordered(matrix, one, 0 * weight, corner=1.0)
+            return self._bordered(matrix, one, weight)
+        return self._bordered(matrix + single * member.value_weight, one, weight * member.value_weight)
 
     def rhs(self, member: Member) -> Array:
         charge = member.charge if member.side == "exterior" else jnp.zeros_like(member.charge)
         if isinstance(member.condition, Dirichlet):
             double = member.layer(self.kernel, "double") @ member.data
-            step = 2 * jnp.pi / member.quadrature.num_nodes
-            return jnp.append(double - double_jump(member.side) * member.data, -charge / step)
-        data = member.layer(self.kernel, "single") @ member.data
-        if isinstance(member.condition, Neumann):
-            return jnp.append(data, jnp.zeros((), data.dtype))
-        return jnp.append(data, member.integral(member.data) + charge)
+            data, total = double - double_jump(member.side) * member.data, -charge / member.step[0]
+        else:
+            data = member.layer(self.kernel, "single") @ member.data
+            total = member.integral(member.data) + charge
+            if isinstance(member.condition, Neumann):
+                total = jnp.zeros((), data.dtype)
+        return jnp.append(data, total) if self.kernel.polynomials else data
 
-    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
+    def density(self, member: Member, unknown: Array) -> Array:
+        return unknown / member.boundary.jacobian if isinstance(member.condition, Dirichlet) else unknown
+
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         if isinstance(member.condition, Dirichlet):
             value, flux = member.data, density
             # Inside, S ∂u/∂n + c = (1/2 + D) u; outside the constant enters with the other sign.
-            constant = constant if member.side == "interior" else -constant
+            polynomial = polynomial if member.side == "interior" else -polynomial
         else:
             value, flux = density, member.data - member.value_weight * density
             # (D ± 1/2) u + c = S ∂u/∂n; for Neumann data inside, c is the defect of the data, not part of u.
-            constant = -constant if member.side == "interior" else constant
+            polynomial = -polynomial if member.side == "interior" else polynomial
             if isinstance(member.condition, Neumann):
-                constant = 0 * constant
+                polynomial = 0 * polynomial
         sign = 1 if member.side == "interior" else -1
-        return Strengths(sign * flux * member.boundary.jacobian, -sign * value, constant)
+        return Strengths(sign * flux * member.boundary.jacobian, -sign * value, polynomial)
+
+    def _bordered(self, matrix: Array, column: Array, row: Array, corner: float = 0.0) -> Array:
+        return bordered(matrix, column[:, None], row[None, :], corner) if self.kernel.polynomials else matrix

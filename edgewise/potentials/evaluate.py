@@ -1,6 +1,6 @@
-"""Fields and gradients at points anywhere, for many members at once.
+"""Fields and gradients at points anywhere, for many members at once; far fields.
 
-Points away from the curve take the plain rule, those close to it the rule of `quadrature.close`. With values at hand the
+Points away from the curves take the plain rule, those close to one its rule for close points. With values at hand the
 close ones are picked out and only they pay for it; while JAX traces, every point takes both and keeps one.
 """
 
@@ -15,18 +15,14 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import AbstractFamily
 from edgewise.geometry.parameters import bind
-from edgewise.kernels import AbstractKernel
+from edgewise.kernels import AbstractKernel, Biharmonic
 from edgewise.potentials.representation import Side, Strengths
 from edgewise.precision import is_concrete
-from edgewise.quadrature import Trapezoid, close
-from edgewise.special import derivative, resample
+from edgewise.quadrature import AbstractQuadrature, close, source
+from edgewise.special import derivative
 
 Quantity = Literal["potential", "gradient"]
 
-# Products of density and geometry have more modes than either. The plain rule errs by the first mode it cannot tell from a
-# constant, the rule for close points by the first above half of that: it needs twice the nodes for the same accuracy.
-PLAIN_OVERSAMPLING = 2
-CLOSE_OVERSAMPLING = 4
 # Target-source pairs held at once; a pair takes some 30 bytes.
 PAIRS = 2**22
 
@@ -35,110 +31,167 @@ class Field(eqx.Module):
     """The layers of one member, on a finer grid than that of the solve: geometry is exact there, densities interpolated."""
 
     kernel: AbstractKernel
-    layers: close.Layers
-    constant: Inexact[Array, ""]
+    layers: source.Layers
+    """Of every curve, along a first axis."""
+    polynomial: Inexact[Array, " p"]
     side: Side = eqx.field(static=True)
 
     def __init__(
         self,
         kernel: AbstractKernel,
         family: AbstractFamily,
+        quadrature: AbstractQuadrature,
         side: Side,
         parameters: Mapping[str, Any],
         strengths: Strengths,
     ):
         known = strengths.single if strengths.single is not None else strengths.double
         assert known is not None, "a field is made of at least one layer"
-        count = CLOSE_OVERSAMPLING * known.shape[0]
-        boundary = Trapezoid(count).place(family, parameters, known.real.dtype)
-        single, double, slope = (
-            None if part is None else resample(part, count)
-            for part in (
-                strengths.single,
-                strengths.double,
-                None if strengths.double is None else derivative(strengths.double),
-            )
+        sources = quadrature.source(family, parameters, known.real.dtype)
+        count = sources.step.shape[0]
+        slope = None if strengths.double is None else _each(derivative, strengths.double, count)
+        single, double, double_slope = (
+            None if part is None else jax.vmap(lambda s, values: s.spread(values))(sources, part.reshape(count, -1))
+            for part in (strengths.single, strengths.double, slope)
         )
-        velocity = boundary.jacobian[:, None] * jnp.stack([-boundary.normal[:, 1], boundary.normal[:, 0]], axis=-1)
-        self.layers = close.Layers(
-            boundary.x, velocity, single, double, slope, close.curve_modes(boundary.x[::CLOSE_OVERSAMPLING])
-        )
+        self.layers = source.Layers(sources, single, double, double_slope)
         self.kernel = bind(kernel, parameters)
-        self.constant = strengths.constant
+        self.polynomial = strengths.polynomial
         self.side = side
 
     def away(self, target: Float[Array, " 2"], quantity: Quantity) -> tuple[Inexact[Array, "..."], Array, Array]:
         """By the plain rule: the value, whether the point is on the right side, whether it may be too close for this."""
-        layers = self.layers.thinned(CLOSE_OVERSAMPLING // PLAIN_OVERSAMPLING)
-        value = self._value(quantity, layers, target, close.plain_weights(layers, target))
-        distance = jnp.min(close.parameter_distance(layers, target))
-        inside = close.winding_number(layers, target) > 0.5
-        return value, self._is_right(inside), distance < close.SUSPECT * self._reach
 
-    def near(self, target: Float[Array, " 2"], quantity: Quantity) -> tuple[Inexact[Array, "..."], Array, Array]:
-        """By the rule for close points: the value, whether on the right side, whether this rule applies."""
-        tau, applies = close.preimage(self.layers, target, self._reach)
-        # Within rounding of the curve a point belongs to either side, and takes the limit from the one asked for.
-        size, speed = jnp.max(jnp.abs(self.layers.x)), jnp.min(jnp.linalg.norm(self.layers.velocity, axis=-1))
-        rounding = 64 * jnp.finfo(self.layers.x.dtype).eps * size / speed
-        on_boundary = jnp.abs(tau.imag) < rounding
-        inside = jnp.where(on_boundary, self.side != "exterior", tau.imag > 0)
-        weights = close.close_weights(self.layers, target, tau, inside)
-        return self._value(quantity, self.layers, target, weights), on_boundary | self._is_right(inside), applies
+        def one(layers):
+            weights = source.plain_weights(layers.source, target)
+            winding = source.winding_number(layers.source, target)
+            return self._layer(quantity, layers, target, weights), winding, layers.source.may_be_close(target)
+
+        value, winding, suspect = jax.vmap(lambda layers: one(layers.plain()))(self.layers)
+        return self._whole(quantity, value, target), self._is_right(winding), jnp.any(suspect)
 
     def anywhere(self, target: Float[Array, " 2"], quantity: Quantity) -> tuple[Inexact[Array, "..."], Array]:
-        """Both rules and a choice between them: what can be traced."""
-        near, near_right, applies = self.near(target, quantity)
-        # Moved away where it is not used: at a node the plain rule divides by zero, and so would its derivatives.
-        far, far_right, _ = self.away(
-            jnp.where(applies, target + 1e3 * jnp.max(jnp.abs(self.layers.x)), target), quantity
-        )
-        return jnp.where(applies, near, far), jnp.where(applies, near_right, far_right)
+        """By the rule that each curve needs: the value, and whether the point is on the right side."""
 
-    @property
-    def _reach(self) -> float:
-        """Beyond this Im τ the plain rule is exact to rounding."""
-        return close.REACH * CLOSE_OVERSAMPLING / PLAIN_OVERSAMPLING / self.layers.x.shape[0]
+        def one(layers):
+            weights, winding, on_boundary = layers.source.weights(target, self.side != "exterior")
+            return self._layer(quantity, layers, target, weights), winding, on_boundary
 
-    def _value(self, quantity: Quantity, layers: close.Layers, target: Array, weights: close.Weights) -> Array:
-        if quantity == "gradient":
-            return close.gradient(self.kernel, layers, target, weights)
-        return close.potential(self.kernel, layers, target, weights) + self.constant
+        value, winding, on_boundary = jax.vmap(one)(self.layers)
+        return self._whole(quantity, value, target), jnp.any(on_boundary) | self._is_right(winding)
 
-    def _is_right(self, inside: Array) -> Array:
+    def far(self, direction: Float[Array, " 2"]) -> Inexact[Array, ""]:
+        """u_inf with u ~ e^{ikr}/√r · u_inf: G(x - y) ~ e^{iπ/4}/√(8πk) · e^{ikr}/√r · e^{-ik x̂·y}."""
+        k = self.kernel.wavenumber  # pyright: ignore[reportAttributeAccessIssue]
+
+        def one(layers):
+            nodes = layers.source
+            wave = jnp.exp(-1j * k * (nodes.x @ direction)) * nodes.step
+            total = jnp.zeros((), wave.dtype)
+            if layers.single is not None:
+                total += jnp.sum(wave * layers.single)
+            if layers.double is not None:
+                total += jnp.sum(wave * layers.double * (source.scaled_normal(nodes) @ direction) * -1j * k)
+            return total
+
+        sums = jax.vmap(lambda layers: one(layers.plain()))(self.layers)
+        return jnp.exp(0.25j * jnp.pi) / jnp.sqrt(8 * jnp.pi * k) * jnp.sum(sums)
+
+    def _layer(self, quantity: Quantity, layers: source.Layers, target: Array, weights: source.Weights) -> Array:
+        function = source.gradient if quantity == "gradient" else source.potential
+        if isinstance(self.kernel, Biharmonic):
+            weights = self._in_own_unit(layers.source, target, weights)
+        return function(self.kernel, layers, target, weights)
+
+    def _in_own_unit(self, nodes: source.AbstractSource, target: Array, weights: source.Weights) -> source.Weights:
+        """Weights of log |d|²/R², R the distance from the curves' middle: far fields do not cancel in this unit.
+
+        |d|² log |d|² grows while its integral does not, since moments of the densities are zero: for the same reason
+        |d|² log R² may be taken away but for a term that depends on R alone (`_whole`).
+        """
+        middle, square = self._middle(target)
+        arm = nodes.x - middle
+        # |d|² = R² - 2 (target - middle)·arm + |arm|².
+        ratio = (jnp.sum(arm**2, axis=-1) - 2 * arm @ (target - middle)) / square
+        is_far = square > 16 * jnp.max(jnp.sum(arm**2, axis=-1))
+        far = nodes.step * jnp.log1p(jnp.where(is_far, ratio, 0))
+        return weights._replace(log=jnp.where(is_far, far, weights.log - nodes.step * jnp.log(square)))
+
+    def _middle(self, target: Array) -> tuple[Array, Array]:
+        """The middle of the curves, and R², the target's distance from it squared; not zero there."""
+        x = self.layers.source.x
+        middle, size = jnp.mean(x, axis=(0, 1)), jnp.max(jnp.ptp(x, axis=(0, 1)))
+        square = jnp.sum((target - middle) ** 2)
+        return middle, jnp.where(square > size**2, square, size**2)
+
+    def _second_moment(self) -> Array:
+        """∫ (φ + ψ ∂/∂n) |y|²/16π about the middle, for the single layer φ and the double layer ψ of every curve."""
+        nodes = self.layers.source
+        arm = nodes.x - jnp.mean(nodes.x, axis=(0, 1))
+        total = jnp.zeros((), nodes.x.dtype)
+        if self.layers.single is not None:
+            total += jnp.sum(nodes.step * self.layers.single * jnp.sum(arm**2, axis=-1))
+        if self.layers.double is not None:
+            normal = jax.vmap(source.scaled_normal)(nodes)
+            total += jnp.sum(nodes.step * self.layers.double * 2 * jnp.sum(arm * normal, axis=-1))
+        return total / (16 * jnp.pi)
+
+    def _whole(self, quantity: Quantity, values: Array, target: Array) -> Array:
+        total = jnp.sum(values, axis=0)
+        if isinstance(self.kernel, Biharmonic) and quantity == "potential":
+            total = total + jnp.log(self._middle(target)[1]) * self._second_moment()
+        if not self.polynomial.size:
+            return total
+        linear = self.polynomial[1:] if self.polynomial.size > 1 else jnp.zeros_like(target)
+        return total + (linear if quantity == "gradient" else self.polynomial[0] + linear @ target)
+
+    def _is_right(self, winding: Float[Array, " c"]) -> Array:
+        inside = jnp.sum(winding) > 0.5
         if self.side == "both":
             return jnp.ones_like(inside)
         return inside if self.side == "interior" else ~inside
+
+
+def _each(function, values: Array, count: int) -> Array:
+    """A function of the values on one curve, applied to each of `count`."""
+    return jax.vmap(function)(values.reshape(count, -1)).reshape(-1)
 
 
 def evaluate(
     fields: Field, points: Float[Array, "m 2"], quantity: Quantity
 ) -> tuple[Inexact[Array, "b m ..."], Bool[Array, "b m"]]:
     """Values of many members (a leading axis on every array of `fields`) at shared points, and who is on the right side."""
-    members, nodes = fields.layers.x.shape[:2]
+    members, curves, nodes = fields.layers.source.step.shape
     if not is_concrete(points, *jax.tree_util.tree_leaves(eqx.filter(fields, eqx.is_array))):
         return _traced(fields, points, quantity)
-    # A curve with few modes has its close points found in a fraction of the time.
-    count = close.significant_modes(np.asarray(fields.layers.modes))
-    modes = fields.layers.modes
-    low = jnp.concatenate([modes[:, : count // 2], modes[:, modes.shape[1] - count // 2 :]], axis=1)
-    fields = eqx.tree_at(lambda f: f.layers.modes, fields, low)
-    step = max(1, min(len(points), PAIRS // (members * nodes)))
+    if isinstance(fields.layers.source, close.SmoothSource):
+        fields = eqx.tree_at(lambda f: f.layers.source, fields, close.with_few_modes(fields.layers.source))
+    step = max(1, min(len(points), PAIRS // (members * curves * nodes)))
     parts = [_away(fields, chunk, quantity) for chunk in _chunks(points, step)]
     value, right, suspect = (
         np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(points)] for part in zip(*parts, strict=True)
     )
     member, point = np.nonzero(suspect)
     if len(member):
-        step = max(1, min(_bucket(len(member)), PAIRS // (8 * nodes)))
+        step = max(1, min(_bucket(len(member)), PAIRS // (8 * curves * nodes)))
         pairs = zip(_chunks(jnp.asarray(member), step), _chunks(points[point], step), strict=True)
-        parts = [_near(fields, m, p, quantity) for m, p in pairs]
-        near, near_right, applies = (
+        parts = [_anywhere(fields, m, p, quantity) for m, p in pairs]
+        near, near_right = (
             np.concatenate([np.asarray(p) for p in part])[: len(member)] for part in zip(*parts, strict=True)
         )
-        value[member[applies], point[applies]] = near[applies]
-        right[member[applies], point[applies]] = near_right[applies]
+        value[member, point] = near
+        right[member, point] = near_right
     return jnp.asarray(value), jnp.asarray(right)
+
+
+@eqx.filter_jit
+def far_field(fields: Field, directions: Float[Array, "m 2"]) -> Inexact[Array, "b m"]:
+    """The far fields of many members in shared directions."""
+
+    def one(field):
+        return jax.lax.map(field.far, directions, batch_size=max(1, min(len(directions), 64)))
+
+    return _over_members(one, fields)
 
 
 @eqx.filter_jit
@@ -147,19 +200,19 @@ def _away(fields: Field, points: Array, quantity: Quantity) -> tuple[Array, ...]
 
 
 @eqx.filter_jit
-def _near(fields: Field, member: Array, points: Array, quantity: Quantity) -> tuple[Array, ...]:
+def _anywhere(fields: Field, member: Array, points: Array, quantity: Quantity) -> tuple[Array, ...]:
     arrays, rest = eqx.partition(fields, eqx.is_array)
 
     def one(index, point):
         field = eqx.combine(jax.tree_util.tree_map(lambda leaf: leaf[index], arrays), rest)
-        return field.near(point, quantity)
+        return field.anywhere(point, quantity)
 
     return jax.vmap(one)(member, points)
 
 
 def _traced(fields: Field, points: Array, quantity: Quantity) -> tuple[Array, Array]:
-    nodes = fields.layers.x.shape[1]
-    step = max(1, min(len(points), PAIRS // (8 * nodes)))
+    _, curves, nodes = fields.layers.source.step.shape
+    step = max(1, min(len(points), PAIRS // (8 * curves * nodes)))
     chunks = jnp.stack(_chunks(points, step))
 
     def one_member(field):

@@ -14,18 +14,22 @@ from edgewise.potentials.representation import (
     bordered,
     constant_column,
     double_jump,
+    identity_like,
+    unserved_order,
 )
 
 
 class SingleLayer(AbstractRepresentation):
-    """u = S φ + c, with ∫ φ = total charge (0 unless the problem says otherwise).
+    """u = S φ, for Laplace plus a constant c, with ∫ φ = total charge (0 unless the problem says otherwise).
 
     Continuous across the boundary, so one density serves both sides at once for Dirichlet data: the paper's global problem.
     There its equation is of the first kind (it amplifies rounding by the number of nodes, no more); for Neumann and Robin
-    data of the second.
+    data of the second. The unknown is density times jacobian, which is smooth also where nodes crowd into a corner.
 
     `cure=False` leaves out constant and constraint: u = S φ, the paper's own form, singular on a curve of
     logarithmic capacity 1, such as the unit circle.
+
+    Waves outside: singular at the resonances of the inside. Use `CombinedField`, which is not.
     """
 
     kernel: AbstractKernel
@@ -36,8 +40,8 @@ class SingleLayer(AbstractRepresentation):
         flux: tuple[Layer, ...] = ("adjoint_double",) if condition.takes_flux else ()
         return value + flux
 
-    def order(self, condition: AbstractCondition) -> int:
-        return 0 if condition.takes_flux else -1
+    def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
+        return (0,) if condition.takes_flux else (-1,)
 
     def is_symmetric(self, condition: AbstractCondition) -> bool:
         return not condition.takes_flux
@@ -47,35 +51,46 @@ class SingleLayer(AbstractRepresentation):
             return "a single layer's ∂u/∂n jumps, so it cannot meet one flux on both sides. Use `DoubleLayer(kernel)`"
         if not self.cure and condition.takes_flux:
             return "`cure=False` is for Dirichlet data. Use `SingleLayer(kernel)`"
-        return None
+        return unserved_order(self.kernel, condition)
 
     def equation(self, member: Member) -> Array:
+        jacobian = member.boundary.jacobian
         if not member.condition.takes_flux:
             # One sample of the kernel a node: half the arithmetic, and `stats` says where it is not enough.
-            matrix = member.layer(self.kernel, "single", sampling=1) / member.boundary.jacobian
-            one = jnp.ones_like(member.boundary.s)
-            return bordered(matrix, one, one) if self.cure else matrix
-        identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
-        matrix = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
+            matrix = member.layer(self.kernel, "single", sampling=1) / jacobian
+            one = jnp.ones_like(jacobian)
+            return bordered(matrix, one[:, None], one[None, :]) if self._bordered else matrix
+        matrix = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity_like(member)
         if member.condition.takes_value:
             matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
-        return bordered(matrix, constant_column(member), member.boundary.weight)
+        matrix = jacobian[:, None] * matrix / jacobian
+        column = jacobian * constant_column(member)
+        return bordered(matrix, column[:, None], member.step[None, :]) if self._bordered else matrix
 
     def rhs(self, member: Member) -> Array:
-        if not self.cure:
-            return member.data
-        # The sum of density times jacobian is the integral over the step between nodes.
-        step = 1.0 if member.condition.takes_flux else 2 * jnp.pi / member.quadrature.num_nodes
-        return jnp.append(member.data, _total(member) / step)
+        flux = member.condition.takes_flux
+        data = member.boundary.jacobian * member.data if flux else member.data
+        if not self._bordered:
+            return data
+        # The first kind has ones for its row, to be symmetric: the total over the step between nodes.
+        return jnp.append(data, _total(member) / (1.0 if flux else member.step[0]))
 
-    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
-        if isinstance(member.condition, Neumann):
-            constant = -_mean(member, density, self.kernel, "single") if member.side == "interior" else 0 * constant
-        return Strengths(density * member.boundary.jacobian, None, constant)
+    def density(self, member: Member, unknown: Array) -> Array:
+        return unknown / member.boundary.jacobian
+
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+        if self._bordered and isinstance(member.condition, Neumann):
+            mean = _mean(member, density, self.kernel, "single") if member.side == "interior" else 0 * polynomial[0]
+            polynomial = -mean[None]
+        return Strengths(density * member.boundary.jacobian, None, polynomial)
+
+    @property
+    def _bordered(self) -> bool:
+        return self.cure and self.kernel.polynomials > 0
 
 
 class DoubleLayer(AbstractRepresentation):
-    """u = D φ + c, with ∫ φ = 0; a prescribed charge is spread over the boundary as a single layer.
+    """u = D φ, for Laplace plus a constant, with ∫ φ = 0; a prescribed charge is spread over the boundary as a single layer.
 
     For Dirichlet data its equation is of the second kind. For Neumann data it is hypersingular.
     """
@@ -87,8 +102,8 @@ class DoubleLayer(AbstractRepresentation):
         flux: tuple[Layer, ...] = ("hypersingular",) if condition.takes_flux else ()
         return value + flux
 
-    def order(self, condition: AbstractCondition) -> int:
-        return 1 if condition.takes_flux else 0
+    def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
+        return (1,) if condition.takes_flux else (0,)
 
     def is_symmetric(self, condition: AbstractCondition) -> bool:
         return False
@@ -96,20 +111,23 @@ class DoubleLayer(AbstractRepresentation):
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_value:
             return "a double layer jumps, so it cannot meet one boundary value on both sides. Use `SingleLayer(kernel)`"
-        return None
+        return unserved_order(self.kernel, condition)
 
     def equation(self, member: Member) -> Array:
-        identity = jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
         matrix = jnp.zeros((), member.boundary.x.dtype)
         if member.condition.takes_value:
-            value = member.layer(self.kernel, "double") + double_jump(member.side) * identity
+            value = member.layer(self.kernel, "double") + double_jump(member.side) * identity_like(member)
             matrix = matrix + member.value_weight[:, None] * value
         if member.condition.takes_flux:
             matrix = matrix + member.layer(self.kernel, "hypersingular")
-        return bordered(matrix, constant_column(member), member.boundary.weight)
+        if not self.kernel.polynomials:
+            return matrix
+        return bordered(matrix, constant_column(member)[:, None], member.boundary.weight[None, :])
 
     def rhs(self, member: Member) -> Array:
         data = member.data
+        if not self.kernel.polynomials:
+            return data
         if member.side == "exterior":
             even = self._even_charge(member)
             if member.condition.takes_value:
@@ -118,20 +136,22 @@ class DoubleLayer(AbstractRepresentation):
                 data = data - (member.layer(self.kernel, "adjoint_double") @ even - even / 2)
         return jnp.append(data, jnp.zeros((), data.dtype))
 
-    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
+    def density(self, member: Member, unknown: Array) -> Array:
+        return unknown
+
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+        if not self.kernel.polynomials:
+            return Strengths(None, density, polynomial)
         if isinstance(member.condition, Neumann):
             inside = member.side == "interior"
-            constant = (
-                -_mean(member, density, self.kernel, "double") + _average(member, density) / 2
-                if inside
-                else 0 * constant
-            )
+            mean = _mean(member, density, self.kernel, "double") - _average(member, density) / 2 if inside else 0.0
+            polynomial = 0 * polynomial - mean
         single = self._even_charge(member) * member.boundary.jacobian if member.side == "exterior" else None
-        return Strengths(single, density, constant)
+        return Strengths(single, density, polynomial)
 
     def _even_charge(self, member: Member) -> Array:
         """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""
-        return _total(member) / (2 * jnp.pi * member.boundary.jacobian)
+        return _total(member) / (jnp.sum(member.step) * member.boundary.jacobian)
 
 
 def _total(member: Member) -> Array:

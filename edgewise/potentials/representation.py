@@ -11,6 +11,8 @@ from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition, Neumann
 from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature.several import block_matrix
+from edgewise.quadrature.source import AbstractSource
 
 Side = Literal["interior", "exterior", "both"]
 
@@ -22,36 +24,56 @@ class Member(eqx.Module):
     quadrature: AbstractQuadrature
     condition: AbstractCondition
     side: Side = eqx.field(static=True)
-    value_weight: Float[Array, " n"]
+    value_weight: Inexact[Array, " n"]
     """The factor of u in the condition."""
-    data: Inexact[Array, " n"]
+    data: Inexact[Array, "... n"]
+    """What the condition prescribes; where it has two channels, two rows."""
     representation: "AbstractRepresentation"
     """That of the problem, with its numbers known."""
     charge: Inexact[Array, ""]
     """Total charge of an exterior field, u ~ charge · G + constant."""
+    sources: AbstractSource | None
+    """Where there are several curves: each as the source of a field on the others."""
 
     def layer(self, kernel: AbstractKernel, layer: Layer, *, sampling: int = 2) -> Inexact[Array, "n n"]:
-        return self.quadrature.matrix(kernel, layer, self.boundary, sampling=sampling)
+        """The layer on the boundary as a matrix: density at the nodes in, principal value there out."""
+        if self.sources is None:
+            return self.quadrature.matrix(kernel, layer, self.boundary, sampling=sampling)
+        return block_matrix(kernel, layer, self.quadrature, self.boundary, self.sources, sampling)
 
     def integral(self, values: Array) -> Array:
         return jnp.sum(self.boundary.weight * values)
 
+    @property
+    def step(self) -> Float[Array, " n"]:
+        """The rule's own weights: Σ step · (density · jacobian) is the integral of the density."""
+        return self.boundary.weight / self.boundary.jacobian
+
+    def polynomials(self, count: int) -> tuple[Float[Array, "n p"], Float[Array, "n p"]]:
+        """The first `count` of 1, x, y at the nodes, and their derivatives along the normal."""
+        one, zero = jnp.ones_like(self.boundary.s)[:, None], jnp.zeros_like(self.boundary.s)[:, None]
+        value = jnp.concatenate([one, self.boundary.x], axis=1)
+        slope = jnp.concatenate([zero, self.boundary.normal], axis=1)
+        return value[:, :count], slope[:, :count]
+
 
 class Strengths(eqx.Module):
-    """What a field is made of: layers at the nodes, and a constant."""
+    """What a field is made of: layers at the nodes, and a polynomial."""
 
     single: Inexact[Array, " n"] | None
     """Density of the single layer times jacobian, which is smoother than the density."""
     double: Inexact[Array, " n"] | None
-    constant: Inexact[Array, ""]
+    polynomial: Inexact[Array, " p"]
+    """Coefficients of the first p of 1, x, y."""
 
 
 class AbstractRepresentation(eqx.Module):
     """How a field is made from a density, and the equation that the density must satisfy.
 
-    An equation has n rows on the boundary and, in the plane, one more unknown and one more row: a constant, and the
-    total of the density. That pair makes every equation here uniquely solvable on curves of every size, the degenerate
-    scale (logarithmic capacity 1, where a bare single layer is singular) included. For Neumann data the constant column
+    An equation has one or two rows a node and, where polynomials solve the differential equation, one more unknown and one
+    more row for each of them: its coefficient, and a moment of the density. For Laplace these are a constant and the total
+    of the density. They make every equation here uniquely solvable on curves of every size, the degenerate scales (for
+    Laplace logarithmic capacity 1, where a bare single layer is singular) included. For Neumann data the constant column
     measures instead by how much the data miss their compatibility condition.
     """
 
@@ -62,11 +84,8 @@ class AbstractRepresentation(eqx.Module):
         """The layers the equation is made of; the rule must resolve them."""
 
     @abc.abstractmethod
-    def order(self, condition: AbstractCondition) -> int:
-        """By how many derivatives the equation is rougher than its unknown: -1, 0 (second kind) or +1.
-
-        An equation of order -1 has density times jacobian for its unknown.
-        """
+    def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
+        """By how many derivatives each row is rougher than its unknown: -1 (first kind), 0 (second kind), +1, ..."""
 
     @abc.abstractmethod
     def is_symmetric(self, condition: AbstractCondition) -> bool:
@@ -77,20 +96,20 @@ class AbstractRepresentation(eqx.Module):
         """Why this representation cannot serve the problem, with what to use instead; None if it can."""
 
     @abc.abstractmethod
-    def equation(self, member: Member) -> Inexact[Array, "n+p n+p"]:
-        """The matrix of the equation for (density, constant), jump included."""
-
-    def density(self, member: Member, unknown: Array) -> Array:
-        """The density at the nodes, from the unknown of the equation there."""
-        return unknown / member.boundary.jacobian if self.order(member.condition) == -1 else unknown
+    def equation(self, member: Member) -> Inexact[Array, "cn+p cn+p"]:
+        """The matrix of the equation for (unknowns at the nodes, polynomial), jump included."""
 
     @abc.abstractmethod
-    def rhs(self, member: Member) -> Inexact[Array, " n+p"]:
+    def rhs(self, member: Member) -> Inexact[Array, " cn+p"]:
         """The right-hand side of `equation`."""
 
     @abc.abstractmethod
-    def strengths(self, member: Member, density: Array, constant: Array) -> Strengths:
-        """The layers and the constant that make the field."""
+    def density(self, member: Member, unknown: Inexact[Array, " cn"]) -> Inexact[Array, "... n"]:
+        """The density at the nodes, from the unknowns of the equation there; a pair of densities has two rows."""
+
+    @abc.abstractmethod
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+        """The layers and the polynomial that make the field."""
 
 
 def double_jump(side: Side) -> float:
@@ -98,12 +117,13 @@ def double_jump(side: Side) -> float:
     return {"interior": -0.5, "exterior": 0.5, "both": 0.0}[side]
 
 
-def bordered(matrix: Array, column: Array, row: Array, corner: float = 0.0) -> Array:
-    """The matrix with one more column, row and corner."""
-    n = matrix.shape[0]
+def bordered(matrix: Array, columns: Array, rows: Array, corner: float = 0.0) -> Array:
+    """The matrix with p more columns (n, p) and rows (p, n), and `corner` on the diagonal of what is new."""
+    n, p = columns.shape
     # Written into place: XLA would not vectorise a matrix that it computes inside a concatenation.
-    whole = jnp.zeros((n + 1, n + 1), matrix.dtype).at[:n, :n].set(matrix)
-    return whole.at[:n, n].set(column.astype(matrix.dtype)).at[n, :n].set(row.astype(matrix.dtype)).at[n, n].set(corner)
+    whole = jnp.zeros((n + p, n + p), matrix.dtype).at[:n, :n].set(matrix)
+    whole = whole.at[:n, n:].set(columns.astype(matrix.dtype)).at[n:, :n].set(rows.astype(matrix.dtype))
+    return whole.at[n:, n:].set(corner * jnp.eye(p, dtype=matrix.dtype)) if corner else whole
 
 
 def constant_column(member: Member) -> Array:
@@ -111,3 +131,20 @@ def constant_column(member: Member) -> Array:
     if isinstance(member.condition, Neumann):
         return jnp.ones_like(member.boundary.s)
     return member.value_weight
+
+
+def identity_like(member: Member) -> Array:
+    return jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
+
+
+def unserved_order(kernel: AbstractKernel, condition: AbstractCondition) -> str | None:
+    """Why one density cannot serve an equation of fourth order, nor two conditions one of second."""
+    if kernel.order != 2:
+        return f"`{kernel.name}` is of order {kernel.order}. Use `LayerPair(kernel)` with `condition=Clamped()`"
+    if condition.channels != 1:
+        return "`Clamped` prescribes two numbers, for equations of order four. Use `Dirichlet()` or `Neumann()`"
+    return None
+
+
+def zero_polynomial(member: Member) -> Array:
+    return jnp.zeros(0, member.boundary.x.dtype)

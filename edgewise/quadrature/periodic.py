@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import layer_of, log_square
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
@@ -85,11 +85,6 @@ class Kress(AbstractQuadrature):
         return gauss_defect(boundary, sampling) if self.num_nodes * sampling % 4 == 0 else jnp.zeros_like(boundary.s)
 
 
-def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes 2πj/n and weights 2π/n."""
-    return 2 * np.pi * np.arange(num_nodes) / num_nodes, np.full(num_nodes, 2 * np.pi / num_nodes)
-
-
 def refined(boundary: Boundary) -> Boundary:
     """The same curve at twice as many nodes, interpolated."""
     count = 2 * boundary.s.shape[0]
@@ -114,7 +109,8 @@ def gauss_defect(boundary: Boundary, sampling: int) -> Float[Array, " m"]:
     nodes = jax.tree_util.tree_map(lambda leaf: leaf[::step], boundary)
     kernel = off_diagonal(log_square, "double", nodes, nodes)
     values = jnp.where(coincidence(*kernel.shape), nodes.curvature, kernel)
-    return (jnp.sum(values * nodes.weight * step, axis=1) / (4 * np.pi) - 0.5) ** 4
+    # Round a hole, clockwise, the sign is the other.
+    return (jnp.abs(jnp.sum(values * nodes.weight * step, axis=1)) / (4 * np.pi) - 0.5) ** 4
 
 
 def log_correction(num_nodes: int) -> np.ndarray:

@@ -4,12 +4,15 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
+from edgewise.quadrature.close import CLOSE_OVERSAMPLING, SmoothSource
+from edgewise.quadrature.source import AbstractSource
 
 
 class AbstractQuadrature(eqx.Module):
@@ -41,6 +44,17 @@ class AbstractQuadrature(eqx.Module):
         """The nodes of this rule on one member."""
         grid, weight = self.grid()
         return family.boundary(jnp.asarray(grid, dtype), jnp.asarray(weight, dtype), parameters)
+
+    def source(self, family, parameters, dtype) -> AbstractSource:
+        """The curves of one member as sources of a field, for densities on this rule's nodes; along a first axis."""
+        grid, weight = equispaced(CLOSE_OVERSAMPLING * self.num_nodes)
+        fine = family.boundary(jnp.asarray(grid, dtype), jnp.asarray(weight, dtype), parameters)
+        return jax.vmap(SmoothSource)(fine.split())
+
+
+def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes 2πj/n and weights 2π/n."""
+    return 2 * np.pi * np.arange(num_nodes) / num_nodes, np.full(num_nodes, 2 * np.pi / num_nodes)
 
 
 def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layers: tuple[Layer, ...]) -> None:

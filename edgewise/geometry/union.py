@@ -1,0 +1,80 @@
+"""Several curves at once: bodies side by side, domains with holes."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from edgewise.geometry.boundary import Boundary, join
+from edgewise.geometry.family import AbstractCurve, AbstractFamily
+
+
+class Union(AbstractFamily):
+    """Curves that bound one domain together: bodies apart from each other, or an outer curve and holes in it.
+
+    A curve inside another is a hole: normals, which leave the domain, point into it. Boundary coordinates follow each other,
+    [0, 2π) on the first curve, [2π, 4π) on the second and so on. Parameters are shared by name.
+
+    >>> from edgewise.geometry.curves import Ellipse
+    >>> from edgewise.geometry.wrappers import Translate
+    >>> bodies = Union(Ellipse(1.0, 1.0), Translate(Ellipse(1.0, 1.0), (3.0, 0.0)))
+    >>> bodies.point(0.0).tolist(), bodies.point(2 * jnp.pi).tolist()
+    ([1.0, 0.0], [4.0, 0.0])
+    """
+
+    members: tuple[AbstractCurve, ...]
+    dim = 2
+
+    def __init__(self, *curves: Any):
+        given = tuple(curves[0]) if len(curves) == 1 and isinstance(curves[0], list | tuple) else curves
+        flat = tuple(curve for family in given for curve in _curves(family))
+        if len(flat) < 2:
+            raise ValueError(
+                f"A `Union` needs at least two curves, got {len(flat)}. Write `Union(Kite(), Ellipse(1, 2))`."
+            )
+        self.members = flat
+
+    @property
+    def curves(self) -> tuple[AbstractCurve, ...]:
+        return self.members
+
+    def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, len(self.members) - 1)
+        rest = s - 2 * jnp.pi * turn
+        return jnp.stack([curve.locate(rest, parameters) for curve in self.members])[turn]
+
+    def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
+        directions = self.directions(parameters)
+        return self.joined(
+            [
+                curve.boundary(grid, weight, parameters, direction)
+                for curve, direction in zip(self.members, directions, strict=True)
+            ]
+        )
+
+    def joined(self, curves: list[Boundary]) -> Boundary:
+        """The nodes of all curves, their coordinates one turn after the other."""
+        nodes = join(curves)
+        turns = np.repeat(np.arange(len(curves)), nodes.s.shape[0] // len(curves))
+        return dataclasses.replace(nodes, s=nodes.s + jnp.asarray(2 * np.pi * turns, nodes.s.dtype))
+
+    def directions(self, parameters: Mapping[str, Any]) -> Array:
+        """+1 for an outer curve, -1 for a hole: how many others it lies in is even or odd."""
+        s = jnp.linspace(0, 2 * jnp.pi, 512, endpoint=False)
+        points = jnp.stack([jax.vmap(lambda s, c=c: c.point(s, **parameters))(s) for c in self.members])
+        z = jax.lax.complex(points[..., 0], points[..., 1])
+        # Sums of turning angles, seen from the first point of each curve.
+        arms = z[None, :, :] - z[:, None, :1]
+        turning = jnp.angle(jnp.roll(arms, -1, axis=-1) * arms.conj()).sum(axis=-1) / (2 * jnp.pi)
+        inside = jnp.where(jnp.eye(len(self.members), dtype=bool), 0, jnp.round(jnp.abs(turning)))
+        return jnp.where(inside.sum(axis=1) % 2 == 1, -1.0, 1.0)
+
+
+def _curves(family: Any) -> tuple[AbstractCurve, ...]:
+    if not isinstance(family, AbstractCurve | Union):
+        raise TypeError(f"A `Union` is made of curves, got {family!r}. Write `Union(Kite(), Ellipse(1.0, 2.0))`.")
+    return family.curves

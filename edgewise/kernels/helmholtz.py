@@ -1,0 +1,140 @@
+"""Waves of one frequency, and their exponentially decaying counterparts."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from edgewise.geometry.parameters import Parameter, number
+from edgewise.kernels.kernel import AbstractKernel, check_dim, square
+from edgewise.precision import is_concrete
+from edgewise.special import i0_of_square, j0_of_square, k0_of_square, k0_regular, y0_regular
+
+# Beyond this argument the factor of the logarithm, which grows as e^z, is faded out: what it multiplies has decayed.
+FADE = 6.0
+# Below this square of the argument K0 is computed from its series, above from K0 itself.
+SERIES = 9.0
+
+
+class Helmholtz(AbstractKernel):
+    """-(Δ + k²)G = δ with outgoing waves at infinity. In the plane G = (i/4) H₀⁽¹⁾(k |d|).
+
+    The time factor is e^{-iωt}. A complex wavenumber with a positive imaginary part describes an absorbing medium.
+
+    Arguments:
+        wavenumber: k, positive or with positive imaginary part; or a parameter's name.
+
+    >>> import jax.numpy as jnp
+    >>> value = Helmholtz(dim=2, wavenumber=3.0).fundamental(jnp.array([1.0, 0.0]))
+    >>> [round(float(part), 5) for part in (value.real, value.imag)]
+    [-0.09421, -0.06501]
+    """
+
+    dim: int = eqx.field(static=True)
+    wavenumber: Any
+
+    def __init__(self, dim: int, wavenumber: Any):
+        self.dim, self.wavenumber = check_dim("Helmholtz", dim), number(wavenumber)
+        _raise(self)
+
+    def log_part(self, d: Array) -> Array:
+        if jnp.iscomplexobj(self.wavenumber):
+            return _faded_log_part(_decay(self.wavenumber), d)
+        return -j0_of_square(self.wavenumber**2 * square(d)) / (4 * jnp.pi) + 0j
+
+    def smooth_part(self, d: Array) -> Array:
+        if jnp.iscomplexobj(self.wavenumber):
+            return _faded_smooth_part(_decay(self.wavenumber), d)
+        k2 = jnp.asarray(self.wavenumber, d.dtype) ** 2
+        q = k2 * square(d)
+        # Y0 = y0_regular + J0 log(k² |d|²)/π.
+        return (0.25j - jnp.log(k2) / (4 * jnp.pi)) * j0_of_square(q) - y0_regular(q) / 4
+
+    def refusal(self) -> str | None:
+        if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
+            return None
+        k = np.asarray(self.wavenumber)
+        wrong = (k.imag < 0) | ((k.imag == 0) & (k.real <= 0))
+        if np.any(wrong):
+            first = k[wrong][0] if k.ndim else k[()]
+            cure = "Use `Laplace(dim=2)`" if first == 0 else "Waves that decay have wavenumber k = a + ib with b > 0"
+            return (
+                f"The wavenumber of `Helmholtz` is {first}; expected a positive number, or a complex one with positive "
+                f"imaginary part. {cure}."
+            )
+        return None
+
+
+class ModifiedHelmholtz(AbstractKernel):
+    """-(Δ - k²)G = δ: screened potentials, diffusion with loss. In the plane G = K₀(k |d|) / 2π.
+
+    Arguments:
+        wavenumber: k > 0, or a parameter's name; 1/k is the length over which fields decay.
+
+    >>> import jax.numpy as jnp
+    >>> round(float(ModifiedHelmholtz(dim=2, wavenumber=2.0).fundamental(jnp.array([1.0, 0.0]))), 5)
+    0.01813
+    """
+
+    dim: int = eqx.field(static=True)
+    wavenumber: Any
+
+    def __init__(self, dim: int, wavenumber: Any):
+        self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim), number(wavenumber)
+        _raise(self)
+
+    def log_part(self, d: Array) -> Array:
+        return _faded_log_part(jnp.asarray(self.wavenumber, d.dtype), d)
+
+    def smooth_part(self, d: Array) -> Array:
+        return _faded_smooth_part(jnp.asarray(self.wavenumber, d.dtype), d)
+
+    def refusal(self) -> str | None:
+        if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
+            return None
+        k = np.asarray(self.wavenumber)
+        if np.iscomplexobj(k) or np.any(k <= 0):
+            first = k[np.iscomplexobj(k) | (k <= 0)][0] if k.ndim else k[()]
+            cure = "Use `Laplace(dim=2)`" if first == 0 else "For waves use `Helmholtz(dim=2, wavenumber=...)`"
+            return f"The wavenumber of `ModifiedHelmholtz` is {first}; expected a positive number. {cure}."
+        return None
+
+
+def _decay(wavenumber: Array) -> Array:
+    """κ with G = K0(κ|d|)/2π: H₀⁽¹⁾(z) = 2 K0(-iz) / πi."""
+    return -1j * jnp.asarray(wavenumber)
+
+
+def _fade(kappa: Array, d: Array) -> Array:
+    """(Re κ |d| / FADE)^16, smooth in d: e^{-this} is 1 near zero up to rounding, and 0 where I0 is large."""
+    return (kappa.real**2 * square(d) / FADE**2) ** 8
+
+
+def _faded_log_part(kappa: Array, d: Array) -> Array:
+    fade = _fade(kappa, d)
+    # Where nothing is left, I0 is kept from overflowing.
+    q = kappa**2 * jnp.where(fade < 700, square(d), 0)
+    return -jnp.where(fade < 700, jnp.exp(-jnp.where(fade < 700, fade, 0)), 0) * i0_of_square(q) / (4 * jnp.pi)
+
+
+def _faded_smooth_part(kappa: Array, d: Array) -> Array:
+    """K0/2π less log_part · log |d|²; K0 = k0_regular - I0 log(κ² |d|²)/2 by its series, where it has converged."""
+    small = jnp.abs(kappa**2) * square(d) < SERIES
+    near = jnp.where(small, d, 0)
+    q = kappa**2 * square(near)
+    faded = jnp.expm1(-_fade(kappa, near))
+    # The factor `faded` vanishes to order 16 where the logarithm is infinite.
+    log = jnp.log(jnp.where(square(near) > 0, square(near), 1))
+    series = k0_regular(q) / (2 * jnp.pi) + i0_of_square(q) / (4 * jnp.pi) * (faded * log - jnp.log(kappa**2))
+    one = jnp.zeros_like(d).at[0].set(jnp.sqrt(SERIES) / jnp.abs(kappa))
+    far = jnp.where(small, one, d)
+    direct = k0_of_square(kappa**2 * square(far)) / (2 * jnp.pi) - _faded_log_part(kappa, far) * jnp.log(square(far))
+    return jnp.where(small, series, direct)
+
+
+def _raise(kernel: AbstractKernel) -> None:
+    refusal = kernel.refusal()
+    if refusal:
+        raise ValueError(refusal)

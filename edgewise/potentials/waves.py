@@ -1,0 +1,101 @@
+"""Incident waves: boundary data for scattering, with the gradient that a flux needs."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from edgewise.geometry.parameters import Parameter, number
+from edgewise.kernels import AbstractKernel, Helmholtz
+from edgewise.precision import is_concrete
+
+
+class AbstractWave(eqx.Module):
+    """A field that meets a body. As `data` it asks for the scattered field: the condition holds for the sum of both."""
+
+    @abc.abstractmethod
+    def value(self, x: Float[Array, " d"], kernel: AbstractKernel) -> Inexact[Array, ""]:
+        """The wave at one point; it travels in the medium that the kernel describes."""
+
+    @abc.abstractmethod
+    def refusal(self, kernel: AbstractKernel) -> str | None:
+        """Why there is no such wave for this kernel; None if there is."""
+
+    def gradient(self, x: Float[Array, " d"], kernel: AbstractKernel) -> Inexact[Array, " d"]:
+        return jax.jacfwd(lambda x: self.value(x, kernel))(x)
+
+
+class PlaneWave(AbstractWave):
+    """e^{ik d·x}, with the wavenumber of the problem's kernel.
+
+    Arguments:
+        direction: The unit vector d, or in the plane its angle; numbers, or the name of a `Direction` or an `Angle`.
+
+    >>> import jax.numpy as jnp
+    >>> from edgewise.kernels import Helmholtz
+    >>> abs(PlaneWave(0.0).value(jnp.array([1.0, 2.0]), Helmholtz(2, 3.0)) - jnp.exp(3j)) < 1e-6
+    Array(True, dtype=bool)
+    """
+
+    direction: Any
+
+    def __init__(self, direction: Any):
+        self.direction = number(direction)
+        if isinstance(self.direction, Parameter):
+            return
+        shape = jnp.shape(self.direction)
+        if shape not in ((), (2,), (3,)):
+            raise ValueError(
+                f"`direction` has shape {shape}; expected a unit vector, an angle or a parameter's name: "
+                "`PlaneWave((1.0, 0.0))`, `PlaneWave(jnp.pi / 4)`, `PlaneWave('direction')`."
+            )
+        if shape and is_concrete(self.direction):
+            length = float(np.linalg.norm(np.asarray(self.direction)))
+            if abs(length - 1) > 1e-6:
+                raise ValueError(
+                    f"`direction` must be a unit vector, got one of length {length:.6g}. Divide it by that."
+                )
+
+    def value(self, x: Array, kernel: AbstractKernel) -> Array:
+        direction = jnp.asarray(self.direction)
+        if direction.ndim == 0:
+            direction = jnp.stack([jnp.cos(direction), jnp.sin(direction)])
+        if direction.shape != x.shape:
+            raise ValueError(
+                f"`direction` of `PlaneWave` has {direction.shape[0]} components in {x.shape[0]} dimensions; they must agree."
+            )
+        return jnp.exp(1j * kernel.wavenumber * (direction @ x))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def refusal(self, kernel: AbstractKernel) -> str | None:
+        if not isinstance(kernel, Helmholtz):
+            return (
+                f"a plane wave needs a wavenumber and `{kernel.name}` has none. Use `Helmholtz(dim=2, wavenumber=...)`"
+            )
+        return None
+
+
+class PointSource(AbstractWave):
+    """G(x - position), the field of a unit source.
+
+    Arguments:
+        position: A point off the boundary; numbers, or the name of a vector parameter.
+    """
+
+    position: Any
+
+    def __init__(self, position: Any):
+        self.position = number(position)
+        if not isinstance(self.position, Parameter) and jnp.ndim(self.position) != 1:
+            raise ValueError(
+                f"`position` must be one point or a parameter's name, got {position!r}: `PointSource((2.0, 0.0))`."
+            )
+
+    def value(self, x: Array, kernel: AbstractKernel) -> Array:
+        return kernel.fundamental(x - jnp.asarray(self.position))
+
+    def refusal(self, kernel: AbstractKernel) -> str | None:
+        return None

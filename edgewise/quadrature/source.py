@@ -1,0 +1,160 @@
+"""A closed curve as the source of a field: fine nodes, weights for targets anywhere, and the layers they integrate."""
+
+import abc
+from typing import NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Complex, Float, Inexact
+
+from edgewise.kernels import AbstractKernel
+
+
+class Weights(NamedTuple):
+    """Node weights for the factors log |d|² and 1/d of an integrand; d = target - source as complex numbers."""
+
+    log: Float[Array, " k"]
+    pole: Complex[Array, " k"]
+
+
+class AbstractSource(eqx.Module):
+    """Nodes of one closed curve, finer than those of a density, and rules on them for targets anywhere.
+
+    The curve has the domain on its left: it runs counterclockwise, and clockwise round a hole.
+    """
+
+    x: eqx.AbstractVar[Float[Array, "k 2"]]
+    velocity: eqx.AbstractVar[Float[Array, "k 2"]]
+    """dx/dσ."""
+    step: eqx.AbstractVar[Float[Array, " k"]]
+    """Weights of the plain rule in σ."""
+
+    @abc.abstractmethod
+    def spread(self, values: Inexact[Array, " n"]) -> Inexact[Array, " k"]:
+        """Values at a rule's nodes, interpolated to these."""
+
+    @abc.abstractmethod
+    def thinned(self, values: Array) -> Array:
+        """Nodes or nodal values of which the plain rule needs fewer, for targets away from the curve."""
+
+    @abc.abstractmethod
+    def weights(self, target: Float[Array, " 2"], left: bool) -> tuple[Weights, Float[Array, ""], Bool[Array, ""]]:
+        """For any target: weights, how often the curve winds round it, and whether it lies on the curve.
+
+        There the limit from the left or from the right is taken.
+        """
+
+    @abc.abstractmethod
+    def may_be_close(self, target: Float[Array, " 2"]) -> Bool[Array, ""]:
+        """Whether the plain rule may not be enough."""
+
+    def plain(self) -> Self:
+        """The nodes that suffice for targets away from the curve."""
+        parts = (self.x, self.velocity, self.step)
+        scale = self.step.shape[0] / self.thinned(self.step).shape[0]
+        x, velocity, step = (self.thinned(part) for part in parts)
+        return eqx.tree_at(lambda s: (s.x, s.velocity, s.step), self, (x, velocity, step * scale))
+
+
+class Layers(eqx.Module):
+    """A single and a double layer at the nodes of a source, ready to be evaluated.
+
+    What is kept is smooth wherever the curve is: a density times its jacobian, never the jacobian, whose square root has
+    branch points close to the real axis.
+    """
+
+    source: AbstractSource
+    single: Inexact[Array, " k"] | None
+    """Density of the single layer times jacobian."""
+    double: Inexact[Array, " k"] | None
+    """Density of the double layer."""
+    double_slope: Inexact[Array, " k"] | None
+    """Its derivative in σ."""
+
+    def plain(self) -> "Layers":
+        parts = (self.single, self.double, self.double_slope)
+        return Layers(self.source.plain(), *(None if part is None else self.source.thinned(part) for part in parts))
+
+
+def plain_weights(source: AbstractSource, target: Float[Array, " 2"]) -> Weights:
+    """Those of the source's own rule, for targets away from the curve."""
+    d = as_complex(target) - as_complex(source.x)
+    return Weights(source.step * jnp.log(d.real**2 + d.imag**2), source.step / d)
+
+
+def potential(
+    kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights
+) -> Inexact[Array, ""]:
+    """Single plus double layer at one target."""
+    source = layers.source
+    d = target - source.x
+    a, b = jax.vmap(kernel.log_part)(d), jax.vmap(kernel.smooth_part)(d)
+    total = jnp.zeros((), d.dtype)
+    if layers.single is not None:
+        total += jnp.sum(layers.single * (a * weights.log + b * source.step))
+    if layers.double is not None:
+        normal = scaled_normal(source)
+        grad_a, grad_b = jax.vmap(jax.jacfwd(kernel.log_part))(d), jax.vmap(jax.jacfwd(kernel.smooth_part))(d)
+        # n·∇ log |d|² = 2 n·d / |d|² = 2 Re(n/d).
+        along = (
+            _dot(normal, grad_a) * weights.log
+            + _dot(normal, grad_b) * source.step
+            + 2 * a * (as_complex(normal) * weights.pole).real
+        )
+        total -= jnp.sum(layers.double * along)
+    return total
+
+
+def gradient(
+    kernel: AbstractKernel, layers: Layers, target: Float[Array, " 2"], weights: Weights
+) -> Inexact[Array, " 2"]:
+    """Gradient of single plus double layer at one target."""
+    source = layers.source
+    d = target - source.x
+    plain = source.step[:, None]
+    a = jax.vmap(kernel.log_part)(d)
+    grad_a, grad_b = jax.vmap(jax.jacfwd(kernel.log_part))(d), jax.vmap(jax.jacfwd(kernel.smooth_part))(d)
+    # ∇ log |d|² = 2 d / |d|², and d / |d|² is the conjugate of 1/d.
+    log_gradient = 2 * _vector(jnp.conj(weights.pole))
+    log = weights.log[:, None]
+    total = jnp.zeros(2, d.dtype)
+    if layers.single is not None:
+        total += jnp.sum(layers.single[:, None] * (grad_a * log + grad_b * plain + a[:, None] * log_gradient), axis=0)
+    if layers.double is not None and layers.double_slope is not None:
+        normal = scaled_normal(source)
+        second_a, second_b = (
+            jax.vmap(lambda d, n, part=part: jax.jvp(jax.jacfwd(part), (d,), (n,))[1])(d, normal)
+            for part in (kernel.log_part, kernel.smooth_part)
+        )
+        along_a, normal_log = _dot(normal, grad_a)[:, None], 2 * (as_complex(normal) * weights.pole).real[:, None]
+        inner = second_a * log + second_b * plain + along_a * log_gradient + grad_a * normal_log
+        # ∇ 2 Re(n/d) is the conjugate of -2n/d² = 2i (1/d)': by parts, the derivative moves to A times the density.
+        moved = layers.double_slope * a - layers.double * _dot(grad_a, source.velocity)
+        total -= jnp.sum(
+            layers.double[:, None] * inner + moved[:, None] * 2 * _vector(jnp.conj(-1j * weights.pole)), axis=0
+        )
+    return total
+
+
+def winding_number(source: AbstractSource, target: Float[Array, " 2"]) -> Float[Array, ""]:
+    """How often the curve runs counterclockwise round the target, by the plain rule: for targets away from the curve."""
+    d = as_complex(target) - as_complex(source.x)
+    return -jnp.sum(source.step * (as_complex(scaled_normal(source)) / d).real) / (2 * jnp.pi)
+
+
+def scaled_normal(source: AbstractSource) -> Float[Array, "k 2"]:
+    """Outward normal times jacobian: dx/dσ turned clockwise."""
+    return jnp.stack([source.velocity[:, 1], -source.velocity[:, 0]], axis=-1)
+
+
+def as_complex(vector: Float[Array, "... 2"]) -> Complex[Array, "..."]:
+    return jax.lax.complex(vector[..., 0], vector[..., 1])
+
+
+def _vector(z: Array) -> Array:
+    return jnp.stack([z.real, z.imag], axis=-1)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return jnp.sum(a * b, axis=-1)
