@@ -29,6 +29,13 @@ class Translate(AbstractCurve):
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.family.locate(s, parameters) + jnp.asarray(self.offset)
 
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.family.from_corner(corner, delta, parameters)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
 
 class Rotate(AbstractCurve):
     """A family turned counterclockwise about the origin by `angle` (radians).
@@ -45,8 +52,18 @@ class Rotate(AbstractCurve):
         self.family, self.angle = _curve(family), number(angle)
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return self._turn(self.family.locate(s, parameters))
+
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self._turn(self.family.from_corner(corner, delta, parameters))
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
+    def _turn(self, point: Array) -> Array:
         cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
-        x, y = self.family.locate(s, parameters)
+        x, y = point
         return jnp.stack([cosine * x - sine * y, sine * x + cosine * y])
 
 
@@ -68,6 +85,13 @@ class Scale(AbstractCurve):
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.factor * self.family.locate(s, parameters)
+
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.factor * self.family.from_corner(corner, delta, parameters)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
 
 
 def _curve(family: Any) -> AbstractCurve:

@@ -33,12 +33,16 @@ class Singularity(enum.IntEnum):
 
 
 class Node(Protocol):
-    """A point and the unit normal there; one node of a `Boundary` is one."""
+    """A point and the unit normal there; one node of a `Boundary` is one, with `anchor` and `offset` near a corner."""
 
     @property
     def x(self) -> Array: ...
     @property
     def normal(self) -> Array: ...
+    @property
+    def anchor(self) -> Array | None: ...
+    @property
+    def offset(self) -> Array | None: ...
 
 
 class AbstractKernel(eqx.Module):
@@ -75,11 +79,18 @@ class AbstractKernel(eqx.Module):
 
     def __call__(self, target: Node, source: Node, layer: Layer = "single") -> Inexact[Array, ""]:
         """The layer's kernel for one pair of nodes."""
-        return layer_of(self.fundamental, layer, target.x - source.x, target.normal, source.normal)
+        return layer_of(self.fundamental, layer, displacement(target, source), target.normal, source.normal)
 
     @property
     def name(self) -> str:
         return type(self).__name__
+
+
+def displacement(target: Node, source: Node) -> Array:
+    """d = target - source; close to a corner from positions relative to it, since x itself is rounded there."""
+    if target.anchor is None or target.offset is None or source.anchor is None or source.offset is None:
+        return target.x - source.x
+    return (target.anchor - source.anchor) + (target.offset - source.offset)
 
 
 def layer_of(function, layer: Layer, d: Array, target_normal: Array, source_normal: Array) -> Array:

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.kernels.kernel import layer_of, log_square
+from edgewise.kernels.kernel import displacement, layer_of, log_square
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
@@ -152,13 +152,13 @@ def half_sines(n: int) -> np.ndarray:
 def log_factors(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
     """The smooth factor of log |d|² in the layer."""
 
-    def factor(x, normal):
-        def entry(y, source_normal):
-            return layer_of(kernel.log_part, layer, x - y, normal, source_normal)
+    def factor(target):
+        def entry(source):
+            return layer_of(kernel.log_part, layer, displacement(target, source), target.normal, source.normal)
 
-        return jax.vmap(entry)(source.x, source.normal)
+        return jax.vmap(entry)(source)
 
-    return jax.vmap(factor)(target.x, target.normal)
+    return jax.vmap(factor)(target)
 
 
 def kernel_values(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
@@ -206,12 +206,12 @@ def off_diagonal(function, layer: Layer, target: Boundary, source: Boundary) -> 
     """The layer of a function of d for every pair of nodes; harmless numbers where they coincide."""
     same = coincidence(target.s.shape[0], source.s.shape[0])
 
-    def row(x, normal, same):
-        def entry(y, source_normal, same):
+    def row(target, same):
+        def entry(source, same):
             # Replaced before, not masked after: the gradient of log at 0 is NaN even when masked.
-            d = jnp.where(same, jnp.ones_like(x), x - y)
-            return layer_of(function, layer, d, normal, source_normal)
+            d = jnp.where(same, jnp.ones_like(target.x), displacement(target, source))
+            return layer_of(function, layer, d, target.normal, source.normal)
 
-        return jax.vmap(entry)(source.x, source.normal, same)
+        return jax.vmap(entry)(source, same)
 
-    return jax.vmap(row)(target.x, target.normal, same)
+    return jax.vmap(row)(target, same)
