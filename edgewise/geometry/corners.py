@@ -149,6 +149,11 @@ class Airfoil(AbstractCurve):
     def corners(self) -> tuple[float, ...]:
         return (0.0,)
 
+    @property
+    def corner_power(self) -> float:
+        # m, which may be a parameter, is closest to this for the sharp edges that airfoils have.
+        return 2.0
+
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         trailing_edge = jnp.stack([jnp.asarray(2 - self.trailing_angle / np.pi, s.dtype), jnp.zeros_like(s)])
         return trailing_edge + self.from_corner(jnp.zeros_like(s), s, parameters)

@@ -54,6 +54,11 @@ class AbstractCurve(AbstractFamily):
         """Coordinates `s` of the corners, ascending in [0, 2π)."""
         return ()
 
+    @property
+    def corner_power(self) -> float:
+        """The curve leaves its corners like |s - corner| to this power: 1 where it has a velocity there."""
+        return 1.0
+
     def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
 

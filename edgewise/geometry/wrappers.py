@@ -36,6 +36,10 @@ class Translate(AbstractCurve):
     def corners(self) -> tuple[float, ...]:
         return self.family.corners
 
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
+
 
 class Rotate(AbstractCurve):
     """A family turned counterclockwise about the origin by `angle` (radians).
@@ -60,6 +64,10 @@ class Rotate(AbstractCurve):
     @property
     def corners(self) -> tuple[float, ...]:
         return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
 
     def _turn(self, point: Array) -> Array:
         cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
@@ -92,6 +100,10 @@ class Scale(AbstractCurve):
     @property
     def corners(self) -> tuple[float, ...]:
         return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
 
 
 def _curve(family: Any) -> AbstractCurve:

@@ -17,7 +17,6 @@ from edgewise.precision import is_concrete
 from edgewise.quadrature.periodic import (
     circulant_rows,
     coincidence,
-    hypersingular_log,
     kernel_values,
     log_correction,
     log_factors,
@@ -25,20 +24,47 @@ from edgewise.quadrature.periodic import (
 )
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
 
-DEFAULT_ORDER = 12.0
+# The share of the plain coordinate in the graded one: nodes stay apart, and squares of their distances do not underflow.
+FLOOR = {np.dtype("float64"): 1e-36, np.dtype("float32"): 1e-12}
 
 
 class Graded(AbstractQuadrature):
-    """Kress's rule for curves with corners, on nodes that crowd towards each like u^order."""
+    """Kress's rule for curves with corners, on nodes that crowd towards each corner.
+
+    The coordinate σ is cut into equal shares, one for each segment between corners. On each, s runs from end to end like
+    Kress's w(u) = v^p / (v^p + (1 - v)^p), whose first p - 1 derivatives vanish at both. A density that grows like
+    r^(α-1) at a corner, α > 1/2, becomes u^(pα-1) once multiplied by the jacobian, and the rules for smooth periodic
+    functions hold again. Nodes lie between the corners, at σ = 2π (j + 1/2)/n, as close to them as 1e-36; what a kernel
+    sees of two nodes is computed from where they lie relative to a corner.
+
+    The double layer takes its diagonal from Gauss's identity, D 1 = -1/2, which so holds exactly. Its adjoint is the
+    transpose. Hypersingular integrals, whose densities a corner does not leave smooth enough, are not resolved.
+
+    With data that is smooth in the plane, the single layer's potential misses it on the boundary by 4e-12 on a square,
+    1e-10 on an L, 4e-12 on a teardrop of 30° and 4e-9 on one of 10°, at 1,024 nodes. The error falls like n^-8 or faster.
+    On a curve without corners this is `Kress` on nodes moved by half a step.
+
+    Its matrices for the single layer are harmless (condition about 1e6), but elimination with partial pivoting loses up to
+    nine digits on them: follow it by one step of iterative refinement.
+
+    Arguments:
+        num_nodes: Even, and a multiple of the number of corners.
+        order: p. Higher resolves corners better and needs more nodes to do so; 12 is within a factor of ten of the best
+            for 256 to 1,024 nodes, on every angle tried.
+
+    Reference: R. Kress, "A Nyström method for boundary integral equations in domains with corners", Numer. Math. 58 (1990).
+    """
 
     num_nodes: int = eqx.field(static=True)
     order: float = eqx.field(static=True)
-    resolves = Singularity.HYPERSINGULAR
+    resolves = Singularity.LOG
 
-    def __init__(self, num_nodes: int, order: float = DEFAULT_ORDER):
+    def __init__(self, num_nodes: int, order: float = 12.0):
         self.num_nodes = check_num_nodes("Graded", num_nodes, even=True)
-        if isinstance(order, bool) or not isinstance(order, int | float) or not 2 <= order <= 30:
-            raise ValueError(f"`order` must lie in [2, 30], got {order!r}. Write `Graded({num_nodes}, order=12)`.")
+        if isinstance(order, bool) or not isinstance(order, int | float | np.number) or not 2 <= order <= 20:
+            raise ValueError(
+                f"`order` must be a number in [2, 20], got {order!r}. Write `Graded({self.num_nodes}, order=12)`."
+            )
         self.order = float(order)
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -46,29 +72,30 @@ class Graded(AbstractQuadrature):
         return (np.arange(n) + 0.5) * (2 * np.pi / n), np.full(n, 2 * np.pi / n)
 
     def place(self, family, parameters, dtype) -> Boundary:
-        corners = max(1, len(family.corners))
-        unit = math.lcm(2, corners)
+        sides = max(1, len(family.corners))
+        unit = math.lcm(2, sides)
         if self.num_nodes % unit:
             raise ValueError(
-                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {corners} sides of this curve; expected "
-                f"an even multiple of {corners}. Write `Graded({-(-self.num_nodes // unit) * unit})`."
+                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {sides} sides of this curve; expected an "
+                f"even multiple of {sides}. Write `Graded({-(-self.num_nodes // unit) * unit})`."
             )
         return self.position(self.grid()[0], family, parameters, dtype)
 
     def position(
         self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractCurve, parameters: Mapping[str, Any], dtype: Any
     ) -> Boundary:
-        """The nodes at any coordinates σ of this rule; weights are those of as many equispaced σ."""
+        """The nodes at any σ, counterclockwise, in the order given; the weights are those of n equispaced ones."""
         weight = 2 * np.pi / sigma.shape[0]
         orientation = jax.lax.stop_gradient(family.orientation(parameters)).astype(dtype)
         if not family.corners:
             s = jnp.asarray(sigma, dtype)
             s = jnp.where(orientation < 0, 2 * np.pi - s, s)
             return family.boundary_at(s, jnp.broadcast_to(orientation, s.shape), weight, parameters)
-        # Both ways round, to choose from: with numpy where σ is known, so that float32 does not round it first.
+        # By numpy where σ is known: single precision would round it before its power is taken.
         sigma = np.asarray(sigma, float) if is_concrete(sigma) else sigma
-        floor = FLOOR[np.dtype(dtype)]
-        forward, backward = (grade(way, family.corners, self.order, floor) for way in (sigma, 2 * np.pi - sigma))
+        power = family.corner_power
+        order, floor = max(2.0, self.order / power), FLOOR[np.dtype(dtype)] ** (1 / power)
+        forward, backward = (grade(way, family.corners, order, floor) for way in (sigma, 2 * np.pi - sigma))
         corner, delta, stretch = (
             jnp.where(orientation < 0, jnp.asarray(b, dtype), jnp.asarray(f, dtype))
             for f, b in zip(forward, backward, strict=True)
@@ -78,49 +105,47 @@ class Graded(AbstractQuadrature):
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
     ) -> Inexact[Array, "n n"]:
+        if layer == "hypersingular":
+            raise ValueError(
+                f"`Graded({self.num_nodes})` has no hypersingular layer: a corner leaves its density too rough. Use a "
+                "representation without it: `SingleLayer(kernel)`, or `Direct(kernel)`."
+            )
         if layer == "adjoint_double":
             weight = boundary.weight
             return self.matrix(kernel, "double", boundary).T * (weight / weight[:, None])
-        n = self.num_nodes
+        correction = jnp.asarray(circulant_rows(log_correction(self.num_nodes), self.num_nodes), boundary.x.dtype)
         factor = log_factors(kernel, layer, boundary, boundary)
-        correction = jnp.asarray(circulant_rows(log_correction(n), n), boundary.x.dtype)
-        values = kernel_values(kernel, layer, boundary, boundary) + factor * correction
-        values = values * boundary.weight
-        principal = kernel.log_part(jnp.zeros(2, boundary.x.dtype))
+        values = (kernel_values(kernel, layer, boundary, boundary) + factor * correction) * boundary.weight
         if layer == "double":
-            values = values + jnp.diag(principal * gauss_defect(boundary))
-        if layer == "hypersingular":
-            values = values + principal * hypersingular_log(boundary, boundary)
+            principal = kernel.log_part(jnp.zeros(2, boundary.x.dtype))
+            values = values + jnp.diag(principal * missing_angle(boundary))
         return values
 
 
-def gauss_defect(boundary: Boundary) -> Float[Array, " n"]:
+def missing_angle(boundary: Boundary) -> Float[Array, " n"]:
     """By how much the double layer of log |d|², density one, falls short of 2π at the nodes."""
     kernel = off_diagonal(log_square, "double", boundary, boundary)
     values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
     return 2 * np.pi - jnp.sum(values * boundary.weight, axis=1)
 
 
-FLOOR = {np.dtype("float64"): 1e-36, np.dtype("float32"): 1e-12}
-
-
 def grade(sigma: Any, corners: tuple[float, ...], order: float, floor: float) -> tuple[Any, Any, Any]:
-    """The nearest corner of each σ, the way δ from it, and dδ/dσ."""
+    """The nearest corner of every σ, the way δ to go from it, and dδ/dσ."""
     xp = np if isinstance(sigma, np.ndarray) else jnp
     count = len(corners)
     share = xp.mod(sigma / (2 * np.pi), 1) * count
     segment = xp.minimum(xp.floor(share), count - 1).astype(int)
     u = share - segment
     late = u > 0.5
-    way, slope = sigmoid(xp.where(late, 1 - u, u), order, xp)
-    # A little of the plain coordinate keeps the nodes apart where the power would underflow.
-    way, slope = way + floor * (xp.where(late, 1 - u, u) - way), slope + floor * (1 - slope)
+    u = xp.where(late, 1 - u, u)
+    way, slope = sigmoid(u, order)
+    way, slope = way + floor * (u - way), slope + floor * (1 - slope)
     length = xp.asarray(np.diff(corners, append=corners[0] + 2 * np.pi))[segment]
     corner = xp.asarray(corners)[(segment + late) % count]
-    return corner, xp.where(late, -1, 1) * length * way, length * slope * count / (2 * np.pi)
+    return corner, xp.where(late, -way, way) * length, length * slope * (count / (2 * np.pi))
 
 
-def sigmoid(u: Any, order: float, xp: Any) -> tuple[Any, Any]:
+def sigmoid(u: Any, order: float) -> tuple[Any, Any]:
     """Kress's w(u) = v^p / (v^p + (1 - v)^p) for u <= 1/2 and its derivative; no digit is lost as u -> 0."""
     c = 0.5 - 1 / order
     # v = (1/p - 1/2)(1 - 2u)³ + (2u - 1)/p + 1/2, written as a multiple of u.
