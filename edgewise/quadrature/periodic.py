@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import displacement, layer_of, log_square
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
@@ -65,6 +65,15 @@ class Kress(AbstractQuadrature):
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return equispaced(self.num_nodes)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        if getattr(family, "corners", ()):
+            count = len(family.corners)
+            raise ValueError(
+                f"`Kress({self.num_nodes})` is for smooth curves; this one has {count} corner{'s' * (count > 1)}. "
+                f"Use `Graded({next_shared(self.num_nodes, count)})`."
+            )
+        return super().place(family, parameters, dtype)
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
