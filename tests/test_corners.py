@@ -58,6 +58,11 @@ def place(rule, family, parameters):
 
 
 @eqx.filter_jit
+def place_at(rule, sigma, family):
+    return rule.position(sigma, family, {}, np.float64)
+
+
+@eqx.filter_jit
 def matrix(rule, layer, nodes):
     return rule.matrix(LAPLACE, layer, nodes)
 
@@ -208,35 +213,24 @@ def test_without_corners_it_is_kress(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "nodes"),
-    [
-        ("square", entire, 1024),
-        ("L", entire, 1020),
-        ("L", corner_field, 1020),
-        ("teardrop", square_of_x, 1024),
-    ],
+    ("name", "data"), [("square", entire), ("L", entire), ("L", corner_field), ("teardrop", square_of_x)]
 )
-def test_misfit_on_the_boundary(name, data, nodes, measured):
-    measured(f"corners, {name}, {data.__name__}, {nodes} nodes", misfit(CORNERED[name], data, nodes), 1e-8)
-
-
-@pytest.mark.parametrize(("name", "data"), [("square", entire), ("L", corner_field), ("teardrop", square_of_x)])
-def test_order_of_convergence(name, data):
-    """The docstring's order, 8, between 126 and 504 nodes."""
-    counts = [132, 264, 528]
-    errors = [misfit(CORNERED[name], data, count) for count in counts]
-    assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] > 8, errors
+def test_misfit_on_the_boundary_and_its_order(name, data, measured):
+    """Below 1e-8 at 1,008 nodes, and the docstring's order between a quarter of them and all."""
+    coarse, fine = (misfit(CORNERED[name], data, nodes) for nodes in (252, 1008))
+    measured(f"corners, {name}, {data.__name__}, 1,008 nodes", fine, 1e-8)
+    assert np.log(coarse / fine) / np.log(4) > 8.5
 
 
 def test_flow_around_an_airfoil(measured):
     """Without circulation, by a double layer; the potential is that of a circle, mapped."""
     m, centre, stream = 2 - 10 / 180, -0.1 + 0.1j, np.exp(-0.2j)
-    rule, nodes = nodes_of(ew.Airfoil(10 * DEGREE, 0.1, 0.1), 768)
+    rule, nodes = nodes_of(ew.Airfoil(10 * DEGREE, 0.1, 0.1), 1008)
     normal = np.asarray(nodes.normal) @ np.array([stream.real, -stream.imag])
     rows = nodes.jacobian[:, None] * (matrix(rule, "hypersingular", nodes) + nodes.weight)
     density = refined_solve(rows, -nodes.jacobian * normal)
     angles = np.linspace(0, 2 * np.pi, 40)
-    for share, bound in ((1.5, 1e-9), (1.15, 1e-6)):
+    for share, bound in ((1.5, 2e-6), (1.15, 1e-5)):
         circle = share * abs(1 - centre) * np.exp(1j * angles)
         quotient = ((circle + centre - 1) / (circle + centre + 1)) ** m
         points = m * (1 + quotient) / (1 - quotient)
@@ -256,7 +250,7 @@ def test_derivatives_in_shape_parameters():
         rule = ew.Graded(nodes, order=8)
         nodes = rule.place(family, parameters, np.float64)
         single = rule.matrix(LAPLACE, "single", nodes) / nodes.jacobian
-        solution = refined_solve(bordered(single), jnp.append(square_of_x(nodes.x.T), 0.0))
+        solution = jnp.linalg.solve(bordered(single), jnp.append(square_of_x(nodes.x.T), 0.0))
         d = jnp.asarray(point) - nodes.x
         logs = -jnp.log(jnp.sum(d**2, axis=-1)) / (2 * rule.num_nodes)
         return logs @ solution[:-1] + solution[-1]
@@ -273,11 +267,11 @@ def test_derivatives_in_shape_parameters():
         ),
     ]
     for function, at in cases:
-        function = jax.jit(function)
+        function = jax.jit(jax.value_and_grad(function))
         direction = jnp.cos(jnp.arange(at.size, dtype=float)).reshape(at.shape)
-        slope = jnp.sum(jax.jit(jax.grad(function))(at) * direction)
+        slope = jnp.sum(function(at)[1] * direction)
         step = 1e-4
-        f = [function(at + k * step * direction) for k in (-2, -1, 1, 2)]
+        f = [function(at + k * step * direction)[0] for k in (-2, -1, 1, 2)]
         difference = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
         assert abs(difference) > 1e-3 and abs(slope / difference - 1) < 1e-7
 
@@ -299,12 +293,10 @@ def test_positions_at_any_coordinate():
     """The rule's own nodes are among those of a grid three times finer, also while σ is traced."""
     for family in (CORNERED["clockwise square"], CORNERED["airfoil"], ew.Kite()):
         rule, nodes = nodes_of(family, 64)
-        fine = rule.position(ew.Graded(192).grid()[0], family, {}, np.float64)
+        fine = place_at(rule, ew.Graded(192).grid()[0], family)
         assert jnp.max(jnp.abs(fine.x[1::3] - nodes.x)) < 1e-13
         assert jnp.max(jnp.abs(fine.jacobian[1::3] / nodes.jacobian - 1)) < 1e-11
-        traced = jax.jit(lambda sigma, rule=rule, family=family: rule.position(sigma, family, {}, np.float64))(
-            jnp.asarray(rule.grid()[0])
-        )
+        traced = place_at(rule, jnp.asarray(rule.grid()[0]), family)
         assert jnp.max(jnp.abs(traced.x - nodes.x)) < 1e-13
 
 
@@ -320,7 +312,7 @@ MESSAGES = [
     (lambda: ew.Polygon([*SQUARE, SQUARE[0]]), "Vertices 4 and 0 are the same point, [-1.0, -1.0]"),
     (lambda: ew.Polygon("v", num_vertices=3).point(0.0, v=jnp.zeros((4, 2))), "have shape (4, 2); expected (3, 2)"),
     (lambda: ew.Teardrop(7.0), "`angle` must lie between 0 and 2π (radians), got 7.0"),
-    (lambda: ew.Airfoil(4.0), "`trailing_angle` must lie in [0, π) (radians), got 4.0"),
+    (lambda: ew.Airfoil(4.0), "`trailing_angle` must lie between 0 and π (radians), got 4.0"),
     (lambda: ew.Airfoil(thickness=0.0), "`thickness` must be positive, got 0.0"),
     (lambda: ew.Curve(lens, corners=(3.0, 1.0)), "Write `Curve(function, corners=(1.0, 3.0))`"),
     (lambda: ew.Curve(lens, corners=(0.0, 7.0)), "must ascend in [0, 2π), got (0.0, 7.0)"),

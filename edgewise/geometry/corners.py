@@ -122,12 +122,12 @@ class Airfoil(AbstractCurve):
     Z = 1. Flows around the airfoil are known in closed form.
 
     Arguments:
-        trailing_angle: Interior angle at the trailing edge in radians, from 0 (a cusp) to below π.
-        thickness: Positive. The airfoil is about 1.3 · thickness + 0.3 · trailing_angle of its chord thick.
-        camber: The mean line rises to about camber / 2 of the chord; 0 for a symmetric airfoil.
+        trailing_angle: Interior angle at the trailing edge in radians, between 0 and π; 10 degrees by default.
+        thickness: Positive. The airfoil is about 1.2 · thickness + 0.2 · trailing_angle of its chord thick.
+        camber: The mean line rises by about 0.45 · camber of the chord; 0 for a symmetric airfoil.
 
-    >>> Airfoil().point(0.0).round(6).tolist()
-    [1.944444, 0.0]
+    >>> Airfoil(jnp.pi / 2).point(0.0).tolist()
+    [1.5, 0.0]
     """
 
     trailing_angle: Any
@@ -138,9 +138,9 @@ class Airfoil(AbstractCurve):
         self.trailing_angle = number(trailing_angle)
         self.thickness = number(thickness)
         self.camber = number(camber)
-        if isinstance(self.trailing_angle, float) and not 0 <= self.trailing_angle < np.pi:
+        if isinstance(self.trailing_angle, float) and not 0 < self.trailing_angle < np.pi:
             raise ValueError(
-                f"`trailing_angle` must lie in [0, π) (radians), got {trailing_angle!r}: `Airfoil(trailing_angle=0.17)`."
+                f"`trailing_angle` must lie between 0 and π (radians), got {trailing_angle!r}: `Airfoil(trailing_angle=0.17)`."
             )
         if isinstance(self.thickness, float) and not self.thickness > 0:
             raise ValueError(f"`thickness` must be positive, got {thickness!r}: `Airfoil(thickness=0.1)`.")
