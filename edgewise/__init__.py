@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from edgewise import precision as precision
+    from edgewise.geometry import Airfoil as Airfoil
     from edgewise.geometry import Angle as Angle
     from edgewise.geometry import Box as Box
     from edgewise.geometry import Curve as Curve
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from edgewise.geometry import Ellipse as Ellipse
     from edgewise.geometry import FourierCurve as FourierCurve
     from edgewise.geometry import Kite as Kite
+    from edgewise.geometry import Polygon as Polygon
     from edgewise.geometry import Rotate as Rotate
     from edgewise.geometry import Scale as Scale
     from edgewise.geometry import StarCurve as StarCurve
+    from edgewise.geometry import Teardrop as Teardrop
     from edgewise.geometry import Translate as Translate
     from edgewise.geometry import Union as Union
     from edgewise.kernels import Biharmonic as Biharmonic
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from edgewise.potentials import SingleLayer as SingleLayer
     from edgewise.precision import enable_x64 as enable_x64
     from edgewise.problem import Problem as Problem
+    from edgewise.quadrature import Graded as Graded
     from edgewise.quadrature import Kress as Kress
     from edgewise.quadrature import MonteCarlo as MonteCarlo
     from edgewise.quadrature import Trapezoid as Trapezoid
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "geometry": [
+        "Airfoil",
         "Angle",
         "Box",
         "Curve",
@@ -55,9 +60,11 @@ _HOME = {
         "Ellipse",
         "FourierCurve",
         "Kite",
+        "Polygon",
         "Rotate",
         "Scale",
         "StarCurve",
+        "Teardrop",
         "Translate",
         "Union",
     ],
@@ -78,7 +85,7 @@ _HOME = {
     "precision": ["enable_x64"],
     "presets": ["preset"],
     "problem": ["Problem"],
-    "quadrature": ["Kress", "MonteCarlo", "Trapezoid", "Uniform"],
+    "quadrature": ["Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform"],
     "solution": ["Solution"],
     "solver": ["solve"],
 }

@@ -1,6 +1,7 @@
 """Families: parameters in, boundary out."""
 
 from edgewise.geometry.boundary import Boundary
+from edgewise.geometry.corners import Airfoil, Polygon, Teardrop
 from edgewise.geometry.curves import Curve, Ellipse, FourierCurve, Kite, StarCurve
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
 from edgewise.geometry.parameters import Angle, Box, Direction
@@ -10,6 +11,7 @@ from edgewise.geometry.wrappers import Rotate, Scale, Translate
 __all__ = [
     "AbstractCurve",
     "AbstractFamily",
+    "Airfoil",
     "Angle",
     "Boundary",
     "Box",
@@ -18,9 +20,11 @@ __all__ = [
     "Ellipse",
     "FourierCurve",
     "Kite",
+    "Polygon",
     "Rotate",
     "Scale",
     "StarCurve",
+    "Teardrop",
     "Translate",
     "Union",
 ]

@@ -27,6 +27,10 @@ class Boundary(eqx.Module):
     """Rule weight times jacobian; the sum is the length (area)."""
     curvature: Float[Array, " n"]
     """Positive on a circle."""
+    anchor: Float[Array, "n d"] | None = None
+    """The nearest corner, where a rule is graded to corners."""
+    offset: Float[Array, "n d"] | None = None
+    """x - anchor, to relative rounding however small."""
     components: int = eqx.field(static=True, default=1)
     """How many curves there are."""
 

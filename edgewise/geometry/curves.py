@@ -1,10 +1,12 @@
-"""Families of smooth closed plane curves."""
+"""Families of closed plane curves, smooth but for the corners that a `Curve` names."""
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
@@ -12,7 +14,10 @@ from edgewise.geometry.parameters import UserFunction, number
 
 
 class Curve(AbstractCurve):
-    """Any smooth closed curve: `function(s, ...)` gives the two coordinates, with period 2π in `s`.
+    """Any closed curve: `function(s, ...)` gives the two coordinates, with period 2π in `s`.
+
+    Smooth, except at `corners`: coordinates `s`, ascending in [0, 2π). The function must be smooth up to both ends of
+    each segment between them (`jnp.where(s < corner, ...)` may join two formulas).
 
     >>> import jax.numpy as jnp
     >>> egg = Curve(lambda s, a: (jnp.cos(s) * (1 + a * jnp.cos(s)), jnp.sin(s)))
@@ -21,9 +26,15 @@ class Curve(AbstractCurve):
     """
 
     function: UserFunction
+    breaks: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, corners: Sequence[float] = ()):
         self.function = UserFunction(function, "The function of a `Curve`", "s")
+        self.breaks = _ascending(corners)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.breaks
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         point = self.function(s, parameters)
@@ -126,6 +137,19 @@ class Kite(AbstractCurve):
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return jnp.stack([jnp.cos(s) + self.bend * (jnp.cos(2 * s) - 1), 1.5 * jnp.sin(s)])
+
+
+def _ascending(corners: Any) -> tuple[float, ...]:
+    try:
+        values = tuple(float(s) for s in corners)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`corners` must be numbers in [0, 2π), got {corners!r}. Write `Curve(function, corners=(0.0,))`."
+        ) from None
+    if not all(0 <= s < 2 * np.pi for s in values) or any(a >= b for a, b in itertools.pairwise(values)):
+        mended = tuple(sorted({round(s % (2 * np.pi), 12) for s in values if np.isfinite(s)}))
+        raise ValueError(f"`corners` must ascend in [0, 2π), got {values}. Write `Curve(function, corners={mended})`.")
+    return values
 
 
 def _positive(name: str, value: Any) -> Any:

@@ -44,10 +44,25 @@ class AbstractFamily(eqx.Module):
         return names_in(self)
 
 
+# Closer to a corner than this share of a segment, positions relative to it come from an integral, not a difference.
+CLOSE_TO_CORNER = 0.05
+_GAUSS = np.polynomial.legendre.leggauss(10)
+
+
 class AbstractCurve(AbstractFamily):
-    """Smooth closed plane curves: `point` has period 2π in `s`."""
+    """Closed plane curves: `point` has period 2π in `s`, and is smooth between `corners`."""
 
     dim = 2
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        """Coordinates `s` of the corners, ascending in [0, 2π)."""
+        return ()
+
+    @property
+    def corner_power(self) -> float:
+        """The curve leaves its corners like |s - corner| to this power: 1 where it has a velocity there."""
+        return 1.0
 
     @property
     def curves(self) -> "tuple[AbstractCurve, ...]":
@@ -76,9 +91,63 @@ class AbstractCurve(AbstractFamily):
         curvature = (first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]) / jacobian**3
         return Boundary(s, x, normal, jacobian, weight * jacobian, curvature)
 
+    def boundary_from_corners(
+        self,
+        corner: Float[Array, " n"],
+        delta: Float[Array, " n"],
+        stretch: Float[Array, " n"],
+        weight: float,
+        parameters: Mapping[str, Any],
+    ) -> Boundary:
+        """The nodes at s = corner + δ, however small δ; dδ/dσ = `stretch`, negative on a clockwise curve.
+
+        Everything is computed from δ: s itself rounds to the corner.
+        """
+        bound = bind(self, parameters)
+
+        def derivatives(corner, delta):
+            def offset(delta):
+                return bound.from_corner(corner, delta, parameters).astype(delta.dtype)
+
+            return _two_derivatives(offset, delta)
+
+        offset, first, second = jax.vmap(derivatives)(corner, delta)
+        anchor = jax.vmap(lambda s: self.point(s, **parameters))(corner)
+        s = jnp.mod(corner + delta, 2 * np.pi)
+        return Boundary(s, anchor + offset, *_frame(first, second, stretch, weight), anchor, offset)
+
+    def boundary_at(
+        self, s: Float[Array, " n"], stretch: Float[Array, " n"], weight: float, parameters: Mapping[str, Any]
+    ) -> Boundary:
+        """The nodes at any `s`, in the order given; ds/dσ = `stretch`, negative on a clockwise curve."""
+        x, first, second = jax.vmap(lambda s: self._derivatives(s, parameters))(s)
+        return Boundary(s, x, *_frame(first, second, stretch, weight))
+
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        """x(corner + δ) - x(corner) to relative rounding, also for a δ that corner + δ would lose.
+
+        Numbers are bound already, as for `locate`. Near the corner this is δ ∫₀¹ x'(corner + δt) dt, for curves with a
+        one-sided velocity there; a curve without one must override it.
+        """
+
+        def velocity(step):
+            s = jnp.mod(corner + step, 2 * np.pi)
+            return jax.jvp(lambda s: self.locate(s, parameters), (s,), (jnp.ones_like(s),))[1]
+
+        steps = delta * jnp.asarray((_GAUSS[0] + 1) / 2, delta.dtype)
+        # A step that rounding would lose must still leave the corner on its own side. Derivatives are not touched.
+        least = jnp.copysign(8 * np.pi * jnp.finfo(delta.dtype).eps, delta)
+        steps = steps + jax.lax.stop_gradient(jnp.where(jnp.abs(steps) < jnp.abs(least), least - steps, 0))
+        near = delta * (jnp.asarray(_GAUSS[1] / 2, delta.dtype) @ jax.vmap(velocity)(steps))
+        far = self.locate(jnp.mod(corner + delta, 2 * np.pi), parameters) - self.locate(corner, parameters)
+        shortest = np.min(np.diff(self.corners, append=self.corners[0] + 2 * np.pi))
+        return jnp.where(jnp.abs(delta) < CLOSE_TO_CORNER * shortest, near, far)
+
     def orientation(self, parameters: Mapping[str, Any]) -> Array:
         """+1 if `s` runs counterclockwise, -1 if clockwise: the sign of the enclosed area."""
-        s = jnp.linspace(0, 2 * jnp.pi, 64, endpoint=False)
+        corners = max(1, len(self.corners))
+        # A multiple of the number of corners, so that a polygon's own vertices are among the points.
+        s = jnp.linspace(0, 2 * jnp.pi, -(-64 // corners) * corners, endpoint=False)
         x, y = jax.vmap(lambda s: self.point(s, **parameters))(s).T
         return jnp.where(jnp.sum(x * jnp.roll(y, -1) - y * jnp.roll(x, -1)) < 0, -1.0, 1.0)
 
@@ -86,8 +155,23 @@ class AbstractCurve(AbstractFamily):
         def position(s):
             return self.point(s, **parameters)
 
-        def velocity(s):
-            return jax.jvp(position, (s,), (jnp.ones_like(s),))[1]
+        return _two_derivatives(position, s)
 
-        first, second = jax.jvp(velocity, (s,), (jnp.ones_like(s),))
-        return position(s), first, second
+
+def _two_derivatives(position, s: Array) -> tuple[Array, Array, Array]:
+    def velocity(s):
+        return jax.jvp(position, (s,), (jnp.ones_like(s),))[1]
+
+    first, second = jax.jvp(velocity, (s,), (jnp.ones_like(s),))
+    return position(s), first, second
+
+
+def _frame(first: Array, second: Array, stretch: Array, weight: float) -> tuple[Array, Array, Array, Array]:
+    """Normal, jacobian, weight and curvature from derivatives in a coordinate that moves with dσ by `stretch`."""
+    speed = jnp.linalg.norm(first, axis=-1)
+    # A unit vector before any product: at a corner the cube of a speed would underflow.
+    tangent = first * (jnp.sign(stretch) / speed)[:, None]
+    normal = jnp.stack([tangent[:, 1], -tangent[:, 0]], axis=-1)
+    curvature = (tangent[:, 0] * second[:, 1] - tangent[:, 1] * second[:, 0]) / speed**2
+    jacobian = speed * jnp.abs(stretch)
+    return normal, jacobian, weight * jacobian, curvature

@@ -29,6 +29,17 @@ class Translate(AbstractCurve):
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.family.locate(s, parameters) + jnp.asarray(self.offset)
 
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.family.from_corner(corner, delta, parameters)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
+
 
 class Rotate(AbstractCurve):
     """A family turned counterclockwise about the origin by `angle` (radians).
@@ -45,8 +56,22 @@ class Rotate(AbstractCurve):
         self.family, self.angle = _curve(family), number(angle)
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return self._turn(self.family.locate(s, parameters))
+
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self._turn(self.family.from_corner(corner, delta, parameters))
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
+
+    def _turn(self, point: Array) -> Array:
         cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
-        x, y = self.family.locate(s, parameters)
+        x, y = point
         return jnp.stack([cosine * x - sine * y, sine * x + cosine * y])
 
 
@@ -68,6 +93,17 @@ class Scale(AbstractCurve):
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return self.factor * self.family.locate(s, parameters)
+
+    def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
+        return self.factor * self.family.from_corner(corner, delta, parameters)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
 
 
 def _curve(family: Any) -> AbstractCurve:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.parameters import Parameter, number
-from edgewise.kernels.kernel import AbstractKernel, check_dim, square
+from edgewise.kernels.kernel import AbstractKernel, check_dim
 from edgewise.precision import is_concrete
 from edgewise.special import i0_of_square, j0_of_square, k0_of_square, k0_regular, y0_regular
 
@@ -39,18 +39,17 @@ class Helmholtz(AbstractKernel):
         self.dim, self.wavenumber = check_dim("Helmholtz", dim), number(wavenumber)
         _raise(self)
 
-    def log_part(self, d: Array) -> Array:
+    def log_part(self, q: Array) -> Array:
         if jnp.iscomplexobj(self.wavenumber):
-            return _faded_log_part(_decay(self.wavenumber), d)
-        return -j0_of_square(self.wavenumber**2 * square(d)) / (4 * jnp.pi) + 0j
+            return _faded_log_part(_decay(self.wavenumber), q)
+        return -j0_of_square(self.wavenumber**2 * q) / (4 * jnp.pi) + 0j
 
-    def smooth_part(self, d: Array) -> Array:
+    def smooth_part(self, q: Array) -> Array:
         if jnp.iscomplexobj(self.wavenumber):
-            return _faded_smooth_part(_decay(self.wavenumber), d)
-        k2 = jnp.asarray(self.wavenumber, d.dtype) ** 2
-        q = k2 * square(d)
+            return _faded_smooth_part(_decay(self.wavenumber), q)
+        k2 = jnp.asarray(self.wavenumber, q.dtype) ** 2
         # Y0 = y0_regular + J0 log(k² |d|²)/π.
-        return (0.25j - jnp.log(k2) / (4 * jnp.pi)) * j0_of_square(q) - y0_regular(q) / 4
+        return (0.25j - jnp.log(k2) / (4 * jnp.pi)) * j0_of_square(k2 * q) - y0_regular(k2 * q) / 4
 
     def refusal(self) -> str | None:
         if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
@@ -85,11 +84,11 @@ class ModifiedHelmholtz(AbstractKernel):
         self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim), number(wavenumber)
         _raise(self)
 
-    def log_part(self, d: Array) -> Array:
-        return _faded_log_part(jnp.asarray(self.wavenumber, d.dtype), d)
+    def log_part(self, q: Array) -> Array:
+        return _faded_log_part(jnp.asarray(self.wavenumber, q.dtype), q)
 
-    def smooth_part(self, d: Array) -> Array:
-        return _faded_smooth_part(jnp.asarray(self.wavenumber, d.dtype), d)
+    def smooth_part(self, q: Array) -> Array:
+        return _faded_smooth_part(jnp.asarray(self.wavenumber, q.dtype), q)
 
     def refusal(self) -> str | None:
         if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
@@ -107,30 +106,29 @@ def _decay(wavenumber: Array) -> Array:
     return -1j * jnp.asarray(wavenumber)
 
 
-def _fade(kappa: Array, d: Array) -> Array:
+def _fade(kappa: Array, q: Array) -> Array:
     """(Re κ |d| / FADE)^16, smooth in d: e^{-this} is 1 near zero up to rounding, and 0 where I0 is large."""
-    return (kappa.real**2 * square(d) / FADE**2) ** 8
+    return (kappa.real**2 * q / FADE**2) ** 8
 
 
-def _faded_log_part(kappa: Array, d: Array) -> Array:
-    fade = _fade(kappa, d)
+def _faded_log_part(kappa: Array, q: Array) -> Array:
+    fade = _fade(kappa, q)
+    left = fade < 700
     # Where nothing is left, I0 is kept from overflowing.
-    q = kappa**2 * jnp.where(fade < 700, square(d), 0)
-    return -jnp.where(fade < 700, jnp.exp(-jnp.where(fade < 700, fade, 0)), 0) * i0_of_square(q) / (4 * jnp.pi)
+    growing = i0_of_square(kappa**2 * jnp.where(left, q, 0))
+    return -jnp.where(left, jnp.exp(-jnp.where(left, fade, 0)), 0) * growing / (4 * jnp.pi)
 
 
-def _faded_smooth_part(kappa: Array, d: Array) -> Array:
-    """K0/2π less log_part · log |d|²; K0 = k0_regular - I0 log(κ² |d|²)/2 by its series, where it has converged."""
-    small = jnp.abs(kappa**2) * square(d) < SERIES
-    near = jnp.where(small, d, 0)
-    q = kappa**2 * square(near)
-    faded = jnp.expm1(-_fade(kappa, near))
+def _faded_smooth_part(kappa: Array, q: Array) -> Array:
+    """K0/2π less log_part · log q; K0 = k0_regular - I0 log(κ² q)/2 by its series, where it has converged."""
+    small = jnp.abs(kappa**2) * q < SERIES
+    near = jnp.where(small, q, 0)
     # The factor `faded` vanishes to order 16 where the logarithm is infinite.
-    log = jnp.log(jnp.where(square(near) > 0, square(near), 1))
-    series = k0_regular(q) / (2 * jnp.pi) + i0_of_square(q) / (4 * jnp.pi) * (faded * log - jnp.log(kappa**2))
-    one = jnp.zeros_like(d).at[0].set(jnp.sqrt(SERIES) / jnp.abs(kappa))
-    far = jnp.where(small, one, d)
-    direct = k0_of_square(kappa**2 * square(far)) / (2 * jnp.pi) - _faded_log_part(kappa, far) * jnp.log(square(far))
+    faded = jnp.expm1(-_fade(kappa, near)) * jnp.log(jnp.where(near > 0, near, 1))
+    series = k0_regular(kappa**2 * near) / (2 * jnp.pi)
+    series = series + i0_of_square(kappa**2 * near) / (4 * jnp.pi) * (faded - jnp.log(kappa**2))
+    far = jnp.where(small, SERIES / jnp.abs(kappa**2), q)
+    direct = k0_of_square(kappa**2 * far) / (2 * jnp.pi) - _faded_log_part(kappa, far) * jnp.log(far)
     return jnp.where(small, series, direct)
 
 

@@ -33,22 +33,26 @@ class Singularity(enum.IntEnum):
 
 
 class Node(Protocol):
-    """A point and the unit normal there; one node of a `Boundary` is one."""
+    """A point and the unit normal there; one node of a `Boundary` is one, with `anchor` and `offset` near a corner."""
 
     @property
     def x(self) -> Array: ...
     @property
     def normal(self) -> Array: ...
+    @property
+    def anchor(self) -> Array | None: ...
+    @property
+    def offset(self) -> Array | None: ...
 
 
 class AbstractKernel(eqx.Module):
-    """A fundamental solution G(d), d = target - source, that depends on the length of d alone.
+    """A fundamental solution G that depends on the distance of target and source alone.
 
-    A kernel sees points and normals, never a curve. In the plane it states its split
+    A kernel sees points and normals, never a curve. In the plane it states its split, with q = |target - source|²,
 
-        G(d) = log_part(d) · log |d|² + smooth_part(d),
+        G = log_part(q) · log q + smooth_part(q),
 
-    both parts smooth at d = 0. High-order rules, on the curve and close to it, are built on this split alone, and the
+    both parts smooth at q = 0. High-order rules, on the curve and close to it, are built on this split alone, and the
     layers follow by autodiff:
 
         single            G
@@ -64,16 +68,21 @@ class AbstractKernel(eqx.Module):
     """How many of 1, x, y solve the equation and must be told apart from layers: 1 for Laplace, 3 for the biharmonic."""
 
     @abc.abstractmethod
-    def log_part(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
-        """The factor of log |d|²; smooth, also at 0."""
+    def log_part(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
+        """The factor of log q; smooth, also at 0."""
 
     @abc.abstractmethod
-    def smooth_part(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
+    def smooth_part(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
         """What is left; smooth, also at 0."""
 
-    def fundamental(self, d: Float[Array, " dim"]) -> Inexact[Array, ""]:
-        """G(d) for d not 0."""
-        return self.log_part(d) * log_square(d) + self.smooth_part(d)
+    def radial(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
+        """G as a function of q > 0, the square of the distance."""
+        return self.log_part(q) * jnp.log(q) + self.smooth_part(q)
+
+    def fundamental(self, d: Float[Array, "... dim"]) -> Inexact[Array, "..."]:
+        """G(d) for d = target - source, not 0."""
+        d = jnp.asarray(d)
+        return self.radial(dot(d, d))
 
     def singularity(self, layer: Layer) -> Singularity:
         """What a rule must resolve on a smooth boundary."""
@@ -85,39 +94,53 @@ class AbstractKernel(eqx.Module):
 
     def __call__(self, target: Node, source: Node, layer: Layer = "single") -> Inexact[Array, ""]:
         """The layer's kernel for one pair of nodes."""
-        return layer_of(self.fundamental, layer, target.x - source.x, target.normal, source.normal)
+        return layer_of(self.radial, layer, displacement(target, source), target.normal, source.normal)
 
     @property
     def name(self) -> str:
         return type(self).__name__
 
 
+def displacement(target: Node, source: Node) -> Array:
+    """d = target - source; close to a corner from positions relative to it, since x itself is rounded there."""
+    if target.anchor is None or target.offset is None or source.anchor is None or source.offset is None:
+        return target.x - source.x
+    return (target.anchor - source.anchor) + (target.offset - source.offset)
+
+
 def layer_of(function, layer: Layer, d: Array, target_normal: Array, source_normal: Array) -> Array:
-    """The derivative that `layer` takes of a function of d = target - source."""
-
-    def along_target(d):
-        return jax.jvp(function, (d,), (target_normal,))[1]
-
+    """The derivative that `layer` takes of a function of |d|², d = target - source."""
+    q = dot(d, d)
     if layer == "single":
-        return function(d)
+        return function(q)
     if layer == "double":
-        return jax.jvp(function, (d,), (-source_normal,))[1]
+        return -2 * slopes(function, q, 1)[1] * dot(d, source_normal)
     if layer == "adjoint_double":
-        return along_target(d)
+        return 2 * slopes(function, q, 1)[1] * dot(d, target_normal)
     if layer == "hypersingular":
-        return jax.jvp(along_target, (d,), (-source_normal,))[1]
+        _, first, second = slopes(function, q, 2)
+        return -4 * second * dot(d, target_normal) * dot(d, source_normal) - 2 * first * dot(
+            target_normal, source_normal
+        )
     raise ValueError(f"`layer` must be one of {', '.join(LAYERS)}, got {layer!r}.")
 
 
-def square(d: Array) -> Array:
-    """|d|² in the plane."""
+def slopes(function, q: Array, order: int) -> tuple[Array, ...]:
+    """A function of one number and its first derivatives."""
+    one = jnp.ones_like(q)
+    if order == 0:
+        return (function(q),)
+    if order == 1:
+        return jax.jvp(function, (q,), (one,))
+    value = function(q)
+    first, second = jax.jvp(lambda q: jax.jvp(function, (q,), (one,))[1], (q,), (one,))
+    return value, first, second
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a·b in the plane."""
     # Components, not a sum over them: XLA fuses no reduction, and matrices of pairs would be held in memory.
-    return d[0] * d[0] + d[1] * d[1]
-
-
-def log_square(d: Array) -> Array:
-    """log |d|²."""
-    return jnp.log(square(d))
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
 
 
 def check_dim(name: str, dim: int) -> int:

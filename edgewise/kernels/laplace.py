@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, check_dim, square
+from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, check_dim
 
 
 class Laplace(AbstractKernel):
@@ -23,11 +23,11 @@ class Laplace(AbstractKernel):
     def __init__(self, dim: int):
         self.dim = check_dim("Laplace", dim)
 
-    def log_part(self, d: Array) -> Array:
-        return jnp.full((), -1 / (4 * jnp.pi), d.dtype)
+    def log_part(self, q: Array) -> Array:
+        return jnp.full(jnp.shape(q), -1 / (4 * jnp.pi), q.dtype)
 
-    def smooth_part(self, d: Array) -> Array:
-        return jnp.zeros((), d.dtype)
+    def smooth_part(self, q: Array) -> Array:
+        return jnp.zeros_like(q)
 
     def singularity(self, layer: Layer) -> Singularity:
         return {"single": Singularity.LOG, "hypersingular": Singularity.HYPERSINGULAR}.get(layer, Singularity.SMOOTH)
@@ -51,11 +51,11 @@ class Biharmonic(AbstractKernel):
     def __init__(self, dim: int):
         self.dim = check_dim("Biharmonic", dim)
 
-    def log_part(self, d: Array) -> Array:
-        return square(d) / (16 * jnp.pi)
+    def log_part(self, q: Array) -> Array:
+        return q / (16 * jnp.pi)
 
-    def smooth_part(self, d: Array) -> Array:
-        return jnp.zeros((), d.dtype)
+    def smooth_part(self, q: Array) -> Array:
+        return jnp.zeros_like(q)
 
     def singularity(self, layer: Layer) -> Singularity:
         return Singularity.LOG

@@ -8,8 +8,8 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.kernels.kernel import layer_of, log_square
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced
+from edgewise.kernels.kernel import displacement, layer_of
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
@@ -66,6 +66,15 @@ class Kress(AbstractQuadrature):
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return equispaced(self.num_nodes)
 
+    def place(self, family, parameters, dtype) -> Boundary:
+        if getattr(family, "corners", ()):
+            count = len(family.corners)
+            raise ValueError(
+                f"`Kress({self.num_nodes})` is for smooth curves; this one has {count} corner{'s' * (count > 1)}. "
+                f"Use `Graded({next_shared(self.num_nodes, count)})`."
+            )
+        return super().place(family, parameters, dtype)
+
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
     ) -> Inexact[Array, "n n"]:
@@ -78,7 +87,7 @@ class Kress(AbstractQuadrature):
             return (halve(fine) if sampling == 2 else fine) * boundary.jacobian
         fine = fine * source.jacobian
         if layer == "hypersingular":
-            fine = fine + kernel.log_part(jnp.zeros(2, source.x.dtype)) * hypersingular_log(boundary, source)
+            fine = fine + kernel.log_part(jnp.zeros((), source.x.dtype)) * hypersingular_log(boundary, source)
         return halve(fine) if sampling == 2 else fine
 
     def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
@@ -107,7 +116,7 @@ def gauss_defect(boundary: Boundary, sampling: int) -> Float[Array, " m"]:
     """
     step = 4 // sampling
     nodes = jax.tree_util.tree_map(lambda leaf: leaf[::step], boundary)
-    kernel = off_diagonal(log_square, "double", nodes, nodes)
+    kernel = off_diagonal(jnp.log, "double", nodes, nodes)
     values = jnp.where(coincidence(*kernel.shape), nodes.curvature, kernel)
     # Round a hole, clockwise, the sign is the other.
     return (jnp.abs(jnp.sum(values * nodes.weight * step, axis=1)) / (4 * np.pi) - 0.5) ** 4
@@ -148,13 +157,13 @@ def half_sines(n: int) -> np.ndarray:
 def log_factors(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
     """The smooth factor of log |d|² in the layer."""
 
-    def factor(x, normal):
-        def entry(y, source_normal):
-            return layer_of(kernel.log_part, layer, x - y, normal, source_normal)
+    def factor(target):
+        def entry(source):
+            return layer_of(kernel.log_part, layer, displacement(target, source), target.normal, source.normal)
 
-        return jax.vmap(entry)(source.x, source.normal)
+        return jax.vmap(entry)(source)
 
-    return jax.vmap(factor)(target.x, target.normal)
+    return jax.vmap(factor)(target)
 
 
 def kernel_values(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
@@ -162,18 +171,18 @@ def kernel_values(kernel: AbstractKernel, layer: Layer, target: Boundary, source
 
     Of a hypersingular layer the part log_part(0) · (layer of log |d|²) is left out.
     """
-    origin = jnp.zeros(2, source.x.dtype)
+    origin, zero = jnp.zeros(2, source.x.dtype), jnp.zeros((), source.x.dtype)
 
-    def regular(d):
-        value = kernel.fundamental(d)
-        return value - kernel.log_part(origin) * log_square(d) if layer == "hypersingular" else value
+    def regular(q):
+        value = kernel.radial(q)
+        return value - kernel.log_part(zero) * jnp.log(q) if layer == "hypersingular" else value
 
     def limit(normal, jacobian, curvature):
         # σ -> σ': log |d|² - log 4 sin² tends to log |x'|², ∂ log|d|²/∂n to the curvature.
         factor = layer_of(kernel.log_part, layer, origin, normal, normal)
         value = layer_of(kernel.smooth_part, layer, origin, normal, normal) + factor * 2 * jnp.log(jacobian)
         if layer in ("double", "adjoint_double"):
-            value = value + kernel.log_part(origin) * curvature
+            value = value + kernel.log_part(zero) * curvature
         if layer == "hypersingular":
             # (A - A(0)) ∂²log|d|²/∂n∂n tends to the second normal derivative of A.
             value = value + factor
@@ -190,7 +199,7 @@ def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]
     dtype = source.x.dtype
     exact = jnp.asarray(circulant_rows(circulant_weights(2 * np.pi * np.abs(wave_numbers(n))), m), dtype)
     pole = jnp.asarray(circulant_rows(0.5 / half_sines(n) ** 2, m), dtype)
-    kernel = off_diagonal(log_square, "hypersingular", target, source)
+    kernel = off_diagonal(jnp.log, "hypersingular", target, source)
     same = coincidence(m, n)
     rest = jnp.where(same, 0, kernel * target.jacobian[:, None] * source.jacobian + pole) * (2 * np.pi / n)
     # The layer of a constant density is zero: this gives the diagonal without third derivatives of the curve.
@@ -199,15 +208,15 @@ def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]
 
 
 def off_diagonal(function, layer: Layer, target: Boundary, source: Boundary) -> Array:
-    """The layer of a function of d for every pair of nodes; harmless numbers where they coincide."""
+    """The layer of a function of |d|² for every pair of nodes; harmless numbers where they coincide."""
     same = coincidence(target.s.shape[0], source.s.shape[0])
 
-    def row(x, normal, same):
-        def entry(y, source_normal, same):
+    def row(target, same):
+        def entry(source, same):
             # Replaced before, not masked after: the gradient of log at 0 is NaN even when masked.
-            d = jnp.where(same, jnp.ones_like(x), x - y)
-            return layer_of(function, layer, d, normal, source_normal)
+            d = jnp.where(same, jnp.ones_like(target.x), displacement(target, source))
+            return layer_of(function, layer, d, target.normal, source.normal)
 
-        return jax.vmap(entry)(source.x, source.normal, same)
+        return jax.vmap(entry)(source, same)
 
-    return jax.vmap(row)(target.x, target.normal, same)
+    return jax.vmap(row)(target, same)

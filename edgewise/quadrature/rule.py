@@ -1,6 +1,7 @@
 """What every rule is: nodes on a boundary, and how the integral over them is computed when target and source meet."""
 
 import abc
+import math
 from typing import ClassVar
 
 import equinox as eqx
@@ -72,6 +73,12 @@ def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layer
 def next_even(count: int) -> int:
     """The number itself or, if it is odd, the next."""
     return count + count % 2
+
+
+def next_shared(count: int, sides: int) -> int:
+    """The number itself or the next that is even and shared evenly by the sides of a curve."""
+    unit = math.lcm(2, sides)
+    return -(-count // unit) * unit
 
 
 def check_num_nodes(name: str, num_nodes: int, *, even: bool) -> int:

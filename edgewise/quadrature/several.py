@@ -48,7 +48,7 @@ def cross_matrix(
     A row is the evaluation of the field at a target, which is linear in the density: transposed by JAX.
     """
     n = jacobian.shape[0]
-    scalar = jax.eval_shape(kernel.fundamental, target.x[0])
+    scalar = jax.eval_shape(kernel.radial, target.s[0])
     unknown = jax.ShapeDtypeStruct((n,), jnp.result_type(scalar.dtype, target.x.dtype))
 
     def row(node):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from edgewise.kernels import AbstractKernel
+from edgewise.kernels.kernel import dot, slopes
 
 
 class Weights(NamedTuple):
@@ -89,20 +90,16 @@ def potential(
     """Single plus double layer at one target."""
     source = layers.source
     d = target - source.x
-    a, b = jax.vmap(kernel.log_part)(d), jax.vmap(kernel.smooth_part)(d)
+    order = 0 if layers.double is None else 1
+    a, b = (slopes(part, dot(d, d), order) for part in (kernel.log_part, kernel.smooth_part))
     total = jnp.zeros((), d.dtype)
     if layers.single is not None:
-        total += jnp.sum(layers.single * (a * weights.log + b * source.step))
+        total += jnp.sum(layers.single * (a[0] * weights.log + b[0] * source.step))
     if layers.double is not None:
         normal = scaled_normal(source)
-        grad_a, grad_b = jax.vmap(jax.jacfwd(kernel.log_part))(d), jax.vmap(jax.jacfwd(kernel.smooth_part))(d)
         # n·∇ log |d|² = 2 n·d / |d|² = 2 Re(n/d).
-        along = (
-            _dot(normal, grad_a) * weights.log
-            + _dot(normal, grad_b) * source.step
-            + 2 * a * (as_complex(normal) * weights.pole).real
-        )
-        total -= jnp.sum(layers.double * along)
+        along = 2 * dot(normal, d) * (a[1] * weights.log + b[1] * source.step)
+        total -= jnp.sum(layers.double * (along + 2 * a[0] * (as_complex(normal) * weights.pole).real))
     return total
 
 
@@ -112,28 +109,28 @@ def gradient(
     """Gradient of single plus double layer at one target."""
     source = layers.source
     d = target - source.x
-    plain = source.step[:, None]
-    a = jax.vmap(kernel.log_part)(d)
-    grad_a, grad_b = jax.vmap(jax.jacfwd(kernel.log_part))(d), jax.vmap(jax.jacfwd(kernel.smooth_part))(d)
+    order = 1 if layers.double is None else 2
+    a, b = (slopes(part, dot(d, d), order) for part in (kernel.log_part, kernel.smooth_part))
+    # Of what multiplies them, the parts of log |d|² and of 1 together.
+    first = a[1] * weights.log + b[1] * source.step
     # ∇ log |d|² = 2 d / |d|², and d / |d|² is the conjugate of 1/d.
     log_gradient = 2 * _vector(jnp.conj(weights.pole))
-    log = weights.log[:, None]
     total = jnp.zeros(2, d.dtype)
     if layers.single is not None:
-        total += jnp.sum(layers.single[:, None] * (grad_a * log + grad_b * plain + a[:, None] * log_gradient), axis=0)
+        total += layers.single @ (2 * first[:, None] * d + a[0][:, None] * log_gradient)
     if layers.double is not None and layers.double_slope is not None:
         normal = scaled_normal(source)
-        second_a, second_b = (
-            jax.vmap(lambda d, n, part=part: jax.jvp(jax.jacfwd(part), (d,), (n,))[1])(d, normal)
-            for part in (kernel.log_part, kernel.smooth_part)
+        across = dot(normal, d)
+        second = a[2] * weights.log + b[2] * source.step
+        normal_log = 2 * (as_complex(normal) * weights.pole).real
+        inner = (
+            2 * first[:, None] * normal
+            + (4 * second * across + 2 * a[1] * normal_log)[:, None] * d
+            + (2 * a[1] * across)[:, None] * log_gradient
         )
-        along_a, normal_log = _dot(normal, grad_a)[:, None], 2 * (as_complex(normal) * weights.pole).real[:, None]
-        inner = second_a * log + second_b * plain + along_a * log_gradient + grad_a * normal_log
         # ∇ 2 Re(n/d) is the conjugate of -2n/d² = 2i (1/d)': by parts, the derivative moves to A times the density.
-        moved = layers.double_slope * a - layers.double * _dot(grad_a, source.velocity)
-        total -= jnp.sum(
-            layers.double[:, None] * inner + moved[:, None] * 2 * _vector(jnp.conj(-1j * weights.pole)), axis=0
-        )
+        moved = layers.double_slope * a[0] - layers.double * 2 * a[1] * dot(d, source.velocity)
+        total -= layers.double @ inner + moved @ (2 * _vector(jnp.conj(-1j * weights.pole)))
     return total
 
 
@@ -154,7 +151,3 @@ def as_complex(vector: Float[Array, "... 2"]) -> Complex[Array, "..."]:
 
 def _vector(z: Array) -> Array:
     return jnp.stack([z.real, z.imag], axis=-1)
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return jnp.sum(a * b, axis=-1)

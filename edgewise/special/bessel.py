@@ -203,14 +203,8 @@ def k0_of_square(q: Inexact[Array, "..."], n: int = 0) -> Inexact[Array, "..."]:
 
 @_knows_derivatives
 def k0_regular(q: Inexact[Array, "..."], n: int = 0) -> Inexact[Array, "..."]:
-    """K0(sqrt q) + log(q) I0(sqrt q) / 2, q >= 0 or complex, entire, at 0 log 2 - γ; or its n-th derivative in q.
-
-    To take K0 back out of it cancels e^{2 Re sqrt q}: beyond |q| = 36 use `k0_of_square`.
-    """
-    small = jnp.abs(q) < _CUT**2
-    z = jnp.where(small, _CUT, sqrt(q))
-    far = _of_square(n, z, 1, _k_far) + _times_log(n, z, lambda k: i0_of_square(q, k)) / 2
-    return jnp.where(small, _series(jnp.where(small, q, 0.0), n, True), far)
+    """K0(sqrt q) + log(q) I0(sqrt q) / 2, entire, at 0 log 2 - γ; or its n-th derivative in q. For |q| <= 16."""
+    return _series(q, n, True)
 
 
 @jax.custom_jvp

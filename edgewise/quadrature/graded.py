@@ -1,0 +1,153 @@
+"""Kress's rule on nodes graded to corners."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from edgewise.geometry import AbstractCurve, Boundary
+from edgewise.kernels import AbstractKernel, Layer, Singularity
+from edgewise.precision import is_concrete
+from edgewise.quadrature.periodic import (
+    circulant_rows,
+    coincidence,
+    hypersingular_log,
+    kernel_values,
+    log_correction,
+    log_factors,
+    off_diagonal,
+)
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared
+
+# The share of the plain coordinate in the graded one: nodes stay apart, and squares of their distances do not underflow.
+FLOOR = {np.dtype("float64"): 1e-28, np.dtype("float32"): 1e-12}
+
+
+class Graded(AbstractQuadrature):
+    """Kress's rule for curves with corners, on nodes that crowd towards each corner.
+
+    The coordinate σ is cut into equal shares, one for each segment between corners. On each, s runs from end to end like
+    Kress's w(u) = v^p / (v^p + (1 - v)^p), whose first p - 1 derivatives vanish at both. A density that grows like
+    r^(α-1) at a corner, α > 1/2, becomes u^(pα-1) once multiplied by the jacobian, and the rules for smooth periodic
+    functions hold again. Nodes lie between the corners, at σ = 2π (j + 1/2)/n, as close to them as 1e-31; what a kernel
+    sees of two nodes is computed from where they lie relative to a corner.
+
+    The double layer takes its diagonal from Gauss's identity, D 1 = -1/2, which so holds exactly. Its adjoint is the
+    transpose. The hypersingular layer is large where the jacobian is small: solve for it with rows times jacobian.
+
+    The error falls like n^(-pα): faster than n^-8.5, measured on a square, an L and a teardrop of 30°, where the single
+    layer's potential misses smooth data on the boundary by 5e-13, 4e-11 and 2e-13 at 1,024 nodes. Thin corners need the
+    most nodes, which must not be farther apart than the two sides: on a teardrop of 10° the misfit is 2e-9. On a curve
+    without corners this is `Kress` on nodes moved by half a step.
+
+    The single layer's matrix is well conditioned (1e6), but elimination with partial pivoting loses up to ten digits on it:
+    let one step of iterative refinement follow, or pivot symmetrically.
+
+    Arguments:
+        num_nodes: Even, and a multiple of the number of corners.
+        order: p. Higher resolves corners better and needs more nodes to do so. Of 6 to 20 on angles of 10° to 350°, 16 is
+            within a factor of four of the best from 256 to 1,024 nodes.
+
+    Reference: R. Kress, "A Nyström method for boundary integral equations in domains with corners", Numer. Math. 58 (1990).
+    """
+
+    num_nodes: int = eqx.field(static=True)
+    order: float = eqx.field(static=True)
+    resolves = Singularity.HYPERSINGULAR
+
+    def __init__(self, num_nodes: int, order: float = 16.0):
+        self.num_nodes = check_num_nodes("Graded", num_nodes, even=True)
+        if isinstance(order, bool) or not isinstance(order, int | float | np.number) or not 2 <= order <= 20:
+            raise ValueError(
+                f"`order` must be a number in [2, 20], got {order!r}. Write `Graded({self.num_nodes}, order=16)`."
+            )
+        self.order = float(order)
+
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        n = self.num_nodes
+        return (np.arange(n) + 0.5) * (2 * np.pi / n), np.full(n, 2 * np.pi / n)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        sides = max(1, len(family.corners))
+        wanted = next_shared(self.num_nodes, sides)
+        if self.num_nodes != wanted:
+            raise ValueError(
+                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {sides} sides of this curve; expected an "
+                f"even multiple of {sides}. Write `Graded({wanted})`."
+            )
+        return self.position(self.grid()[0], family, parameters, dtype)
+
+    def position(
+        self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractCurve, parameters: Mapping[str, Any], dtype: Any
+    ) -> Boundary:
+        """The nodes at any σ, counterclockwise, in the order given; the weights are those of n equispaced ones."""
+        weight = 2 * np.pi / sigma.shape[0]
+        orientation = jax.lax.stop_gradient(family.orientation(parameters)).astype(dtype)
+        if not family.corners:
+            s = jnp.asarray(sigma, dtype)
+            s = jnp.where(orientation < 0, 2 * np.pi - s, s)
+            return family.boundary_at(s, jnp.broadcast_to(orientation, s.shape), weight, parameters)
+        # By numpy where σ is known: single precision would round it before its power is taken.
+        sigma = np.asarray(sigma, float) if is_concrete(sigma) else sigma
+        power = family.corner_power
+        order, floor = max(2.0, self.order / power), FLOOR[np.dtype(dtype)] ** (1 / power)
+        forward, backward = (grade(way, family.corners, order, floor) for way in (sigma, 2 * np.pi - sigma))
+        corner, delta, stretch = (
+            jnp.where(orientation < 0, jnp.asarray(b, dtype), jnp.asarray(f, dtype))
+            for f, b in zip(forward, backward, strict=True)
+        )
+        return family.boundary_from_corners(corner, delta, orientation * stretch, weight, parameters)
+
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
+    ) -> Inexact[Array, "n n"]:
+        if layer == "adjoint_double":
+            weight = boundary.weight
+            return self.matrix(kernel, "double", boundary).T * (weight / weight[:, None])
+        correction = jnp.asarray(circulant_rows(log_correction(self.num_nodes), self.num_nodes), boundary.x.dtype)
+        factor = log_factors(kernel, layer, boundary, boundary)
+        values = (kernel_values(kernel, layer, boundary, boundary) + factor * correction) * boundary.weight
+        principal = kernel.log_part(jnp.zeros((), boundary.x.dtype))
+        if layer == "double":
+            values = values + jnp.diag(principal * missing_angle(boundary))
+        if layer == "hypersingular":
+            values = values + principal * hypersingular_log(boundary, boundary)
+        return values
+
+
+def missing_angle(boundary: Boundary) -> Float[Array, " n"]:
+    """By how much the double layer of log |d|², density one, falls short of 2π at the nodes."""
+    kernel = off_diagonal(jnp.log, "double", boundary, boundary)
+    values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
+    return 2 * np.pi - jnp.sum(values * boundary.weight, axis=1)
+
+
+def grade(sigma: Any, corners: tuple[float, ...], order: float, floor: float) -> tuple[Any, Any, Any]:
+    """The nearest corner of every σ, the way δ to go from it, and dδ/dσ."""
+    xp = np if isinstance(sigma, np.ndarray) else jnp
+    count = len(corners)
+    share = xp.mod(sigma / (2 * np.pi), 1) * count
+    segment = xp.minimum(xp.floor(share), count - 1).astype(int)
+    u = share - segment
+    late = u > 0.5
+    u = xp.where(late, 1 - u, u)
+    way, slope = sigmoid(u, order)
+    way, slope = way + floor * (u - way), slope + floor * (1 - slope)
+    length = xp.asarray(np.diff(corners, append=corners[0] + 2 * np.pi))[segment]
+    corner = xp.asarray(corners)[(segment + late) % count]
+    return corner, xp.where(late, -way, way) * length, length * slope * (count / (2 * np.pi))
+
+
+def sigmoid(u: Any, order: float) -> tuple[Any, Any]:
+    """Kress's w(u) = v^p / (v^p + (1 - v)^p) for u <= 1/2 and its derivative; no digit is lost as u -> 0."""
+    c = 0.5 - 1 / order
+    # v = (1/p - 1/2)(1 - 2u)³ + (2u - 1)/p + 1/2, written as a multiple of u.
+    v = u * (6 * c + 2 / order + u * (8 * c * u - 12 * c))
+    dv = 6 * c + 2 / order + u * (24 * c * u - 24 * c)
+    ratio = v / (1 - v)
+    power = ratio**order
+    return power / (1 + power), order * ratio ** (order - 1) * dv / ((1 + power) * (1 - v)) ** 2
