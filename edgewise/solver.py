@@ -16,7 +16,8 @@ from edgewise.geometry.parameters import Interval
 from edgewise.potentials import Member, Neumann, SingleLayer, Strengths
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Kress
+from edgewise.quadrature import AbstractQuadrature, Graded, Kress
+from edgewise.quadrature.rule import next_shared, sides
 from edgewise.solution import Code, Result, Solution
 from edgewise.special import tail
 from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
@@ -25,6 +26,8 @@ logger = logging.getLogger("edgewise")
 
 # Node counts tried in turn where the caller names no rule.
 LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
+# A corner takes a good part of them.
+CORNER_NODES = 256
 # Where not even the problem's own numbers can be looked at; `result` says if they are too few.
 TRACED_NODES = 512
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
@@ -80,7 +83,7 @@ def solve(
         raise_failures(problem, values, *parts)
     except jax.errors.TracerArrayConversionError:
         # Parameters, or numbers inside the problem, are being traced: nothing can be looked at.
-        rule = quadrature or Kress(_nodes_for_box(problem, settings))
+        rule = quadrature or _rule(problem, _nodes_for_box(problem, settings))
         parts = _solve_in_chunks(problem, rule, values, count, settings)
     solution = Solution(problem, values, *parts, batched=True)
     return solution if batched else solution[0]
@@ -90,11 +93,11 @@ def _solve_adaptively(
     problem: Problem, quadrature: AbstractQuadrature | None, values: Values, count: int, settings: Settings
 ) -> Parts:
     """With the rule given, or with more nodes until the density has settled on every member."""
-    rule = quadrature or Kress(LADDER[0])
+    rule = quadrature or _rule(problem, LADDER[0])
     while True:
         parts = *_, result, stats = _solve_in_chunks(problem, rule, values, count, settings)
         unresolved = np.any(np.asarray(result.code) == Code.UNRESOLVED)
-        if not unresolved or quadrature or rule.num_nodes == LADDER[-1]:
+        if not unresolved or quadrature or rule.num_nodes >= LADDER[-1]:
             if not result.ok:
                 logger.warning("solve: %s", result)
             return parts
@@ -103,7 +106,13 @@ def _solve_adaptively(
         reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
         wanted = rule.num_nodes * min(np.log(settings.tol) / np.log(reached), 2)
         higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
-        rule = Kress(next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
+        rule = _rule(problem, next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
+
+
+def _rule(problem: Problem, nodes: int) -> AbstractQuadrature:
+    """The rule for this geometry, with so many nodes on each curve, or with the next number that it can have."""
+    shares = sides(problem.family)
+    return Graded(next_shared(max(nodes, CORNER_NODES), shares)) if shares else Kress(nodes)
 
 
 def _nodes_for_box(problem: Problem, settings: Settings) -> int:
@@ -167,7 +176,12 @@ def _solve_system(system: System, settings: Settings) -> Parts:
     if settings.method == "direct":
         count = rhs.shape[0]
         unknown, applications, residual = (
-            linear.direct(matrix, rhs, symmetric=member.representation.is_symmetric(member.condition)),
+            linear.direct(
+                matrix,
+                rhs,
+                symmetric=member.representation.is_symmetric(member.condition),
+                refine=isinstance(member.quadrature, Graded),
+            ),
             jnp.zeros(count, int),
             jnp.zeros(count, rhs.real.dtype),
         )

@@ -29,6 +29,14 @@ class AbstractFamily(eqx.Module):
         """The closed curves that a member consists of."""
 
     @abc.abstractmethod
+    def directions(self, parameters: Mapping[str, Any]) -> Array:
+        """For every curve +1 if its nodes run counterclockwise, -1 if clockwise, as they do round a hole."""
+
+    @abc.abstractmethod
+    def joined(self, curves: list[Boundary]) -> Boundary:
+        """The nodes of all curves as one boundary."""
+
+    @abc.abstractmethod
     def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at a rule's coordinates, with the rule's weights."""
 
@@ -67,6 +75,12 @@ class AbstractCurve(AbstractFamily):
     @property
     def curves(self) -> "tuple[AbstractCurve, ...]":
         return (self,)
+
+    def directions(self, parameters: Mapping[str, Any]) -> Array:
+        return jnp.ones(1)
+
+    def joined(self, curves: list[Boundary]) -> Boundary:
+        return curves[0]
 
     def boundary(
         self,

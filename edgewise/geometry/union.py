@@ -57,13 +57,13 @@ class Union(AbstractFamily):
         )
 
     def joined(self, curves: list[Boundary]) -> Boundary:
-        """The nodes of all curves, their coordinates one turn after the other."""
+        """Coordinates follow each other, one turn after the other."""
         nodes = join(curves)
         turns = np.repeat(np.arange(len(curves)), nodes.s.shape[0] // len(curves))
         return dataclasses.replace(nodes, s=nodes.s + jnp.asarray(2 * np.pi * turns, nodes.s.dtype))
 
     def directions(self, parameters: Mapping[str, Any]) -> Array:
-        """+1 for an outer curve, -1 for a hole: how many others it lies in is even or odd."""
+        """A hole lies in an odd number of other curves."""
         s = jnp.linspace(0, 2 * jnp.pi, 512, endpoint=False)
         points = jnp.stack([jax.vmap(lambda s, c=c: c.point(s, **parameters))(s) for c in self.members])
         z = jax.lax.complex(points[..., 0], points[..., 1])

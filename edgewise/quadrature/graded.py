@@ -1,5 +1,6 @@
 """Kress's rule on nodes graded to corners."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry import AbstractCurve, Boundary
+from edgewise.geometry import AbstractCurve, AbstractFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
+from edgewise.kernels.kernel import dot
 from edgewise.precision import is_concrete
+from edgewise.quadrature.panels import PANEL_NODES, PanelSource, panel_grid
 from edgewise.quadrature.periodic import (
     circulant_rows,
     coincidence,
@@ -21,7 +24,8 @@ from edgewise.quadrature.periodic import (
     log_factors,
     off_diagonal,
 )
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared, sides
+from edgewise.quadrature.source import AbstractSource
 
 # The share of the plain coordinate in the graded one: nodes stay apart, and squares of their distances do not underflow.
 FLOOR = {np.dtype("float64"): 1e-28, np.dtype("float32"): 1e-12}
@@ -48,7 +52,7 @@ class Graded(AbstractQuadrature):
     let one step of iterative refinement follow, or pivot symmetrically.
 
     Arguments:
-        num_nodes: Even, and a multiple of the number of corners.
+        num_nodes: A multiple of sixteen times the number of corners.
         order: p. Higher resolves corners better and needs more nodes to do so. Of 6 to 20 on angles of 10° to 350°, 16 is
             within a factor of four of the best from 256 to 1,024 nodes.
 
@@ -72,35 +76,45 @@ class Graded(AbstractQuadrature):
         return (np.arange(n) + 0.5) * (2 * np.pi / n), np.full(n, 2 * np.pi / n)
 
     def place(self, family, parameters, dtype) -> Boundary:
-        sides = max(1, len(family.corners))
-        wanted = next_shared(self.num_nodes, sides)
+        shares = max(1, sides(family))
+        wanted = next_shared(self.num_nodes, shares)
         if self.num_nodes != wanted:
             raise ValueError(
-                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {sides} sides of this curve; expected an "
-                f"even multiple of {sides}. Write `Graded({wanted})`."
+                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {shares} sides of this curve; expected a "
+                f"multiple of {16 * shares}. Write `Graded({wanted})`."
             )
         return self.position(self.grid()[0], family, parameters, dtype)
 
     def position(
-        self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractCurve, parameters: Mapping[str, Any], dtype: Any
+        self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractFamily, parameters: Mapping[str, Any], dtype: Any
     ) -> Boundary:
-        """The nodes at any σ, counterclockwise, in the order given; the weights are those of n equispaced ones."""
+        """The nodes at any σ, in the order given; the weights are those of n equispaced ones."""
+        directions = zip(family.curves, family.directions(parameters), strict=True)
+        return family.joined([self._on(curve, sigma, parameters, dtype, way) for curve, way in directions])
+
+    def source(self, family, parameters, dtype) -> AbstractSource:
+        sigma, step = panel_grid(np.linspace(0, 2 * np.pi, self.num_nodes // PANEL_NODES + 1))
+        fine = self.position(sigma, family, parameters, dtype).split()
+        return jax.vmap(lambda nodes: PanelSource(nodes, jnp.asarray(step, dtype)))(fine)
+
+    def _on(self, curve: AbstractCurve, sigma: Any, parameters: Mapping[str, Any], dtype: Any, way: Array) -> Boundary:
         weight = 2 * np.pi / sigma.shape[0]
-        orientation = jax.lax.stop_gradient(family.orientation(parameters)).astype(dtype)
-        if not family.corners:
+        orientation = jax.lax.stop_gradient(curve.orientation(parameters) * way).astype(dtype)
+        if not curve.corners:
             s = jnp.asarray(sigma, dtype)
             s = jnp.where(orientation < 0, 2 * np.pi - s, s)
-            return family.boundary_at(s, jnp.broadcast_to(orientation, s.shape), weight, parameters)
+            nodes = curve.boundary_at(s, jnp.broadcast_to(orientation, s.shape), weight, parameters)
+            return dataclasses.replace(nodes, anchor=jnp.zeros_like(nodes.x), offset=nodes.x)
         # By numpy where σ is known: single precision would round it before its power is taken.
         sigma = np.asarray(sigma, float) if is_concrete(sigma) else sigma
-        power = family.corner_power
+        power = curve.corner_power
         order, floor = max(2.0, self.order / power), FLOOR[np.dtype(dtype)] ** (1 / power)
-        forward, backward = (grade(way, family.corners, order, floor) for way in (sigma, 2 * np.pi - sigma))
+        forward, backward = (grade(way, curve.corners, order, floor) for way in (sigma, 2 * np.pi - sigma))
         corner, delta, stretch = (
             jnp.where(orientation < 0, jnp.asarray(b, dtype), jnp.asarray(f, dtype))
             for f, b in zip(forward, backward, strict=True)
         )
-        return family.boundary_from_corners(corner, delta, orientation * stretch, weight, parameters)
+        return curve.boundary_from_corners(corner, delta, orientation * stretch, weight, parameters)
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
@@ -120,10 +134,15 @@ class Graded(AbstractQuadrature):
 
 
 def missing_angle(boundary: Boundary) -> Float[Array, " n"]:
-    """By how much the double layer of log |d|², density one, falls short of 2π at the nodes."""
+    """By how much the double layer of log |d|², density one, falls short of 2π at the nodes; -2π round a hole."""
     kernel = off_diagonal(jnp.log, "double", boundary, boundary)
     values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
-    return 2 * np.pi - jnp.sum(values * boundary.weight, axis=1)
+    sums = jnp.sum(values * boundary.weight, axis=1)
+    # The total turning: 2π counterclockwise.
+    return (
+        2 * np.pi * jnp.sign(jnp.sum(boundary.weight * dot(boundary.x - boundary.x.mean(axis=0), boundary.normal)))
+        - sums
+    )
 
 
 def grade(sigma: Any, corners: tuple[float, ...], order: float, floor: float) -> tuple[Any, Any, Any]:

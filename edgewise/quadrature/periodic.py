@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import displacement, layer_of
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared
+from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared, sides
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
@@ -67,11 +67,11 @@ class Kress(AbstractQuadrature):
         return equispaced(self.num_nodes)
 
     def place(self, family, parameters, dtype) -> Boundary:
-        if getattr(family, "corners", ()):
-            count = len(family.corners)
+        shares = sides(family)
+        if shares:
             raise ValueError(
-                f"`Kress({self.num_nodes})` is for smooth curves; this one has {count} corner{'s' * (count > 1)}. "
-                f"Use `Graded({next_shared(self.num_nodes, count)})`."
+                f"`Kress({self.num_nodes})` is for smooth curves; this one has corners. "
+                f"Use `Graded({next_shared(self.num_nodes, shares)})`."
             )
         return super().place(family, parameters, dtype)
 

@@ -75,9 +75,15 @@ def next_even(count: int) -> int:
     return count + count % 2
 
 
+def sides(family) -> int:
+    """A number that the segments between corners of every curve divide; 0 where there are no corners."""
+    counts = [len(curve.corners) for curve in family.curves]
+    return math.lcm(*(max(1, count) for count in counts)) if any(counts) else 0
+
+
 def next_shared(count: int, sides: int) -> int:
-    """The number itself or the next that is even and shared evenly by the sides of a curve."""
-    unit = math.lcm(2, sides)
+    """The number itself or the next that gives the sides of a curve equally many panels of eight nodes, an even number."""
+    unit = 16 * max(1, sides)
     return -(-count // unit) * unit
 
 
