@@ -132,6 +132,9 @@ class Graded(AbstractQuadrature):
             values = values + principal * hypersingular_log(boundary, boundary)
         return values
 
+    def gauss_defect(self, boundary: Boundary, *, sampling: int = 1) -> Float[Array, " m"]:
+        return jnp.abs(missing_angle(boundary)) / (2 * np.pi)
+
 
 def missing_angle(boundary: Boundary) -> Float[Array, " n"]:
     """By how much the double layer of log |d|², density one, falls short of 2π at the nodes; -2π round a hole."""

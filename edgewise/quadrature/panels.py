@@ -147,8 +147,9 @@ def panel_weights(
     modes = half * (velocity @ jnp.asarray(_INTEGRAL.T, dtype))
     away = away - _complex(panels.offset) @ jnp.asarray(_W / 2, dtype)
     first, last, meets = _edges(modes, away)
-    size = jnp.maximum(jnp.max(jnp.abs(target)), jnp.max(jnp.abs(panels.anchor), axis=1))
-    rounding = 64 * jnp.finfo(dtype).eps * jax.lax.stop_gradient(size)
+    # That of the whole curve: a corner at the origin would know targets far better than their own coordinates do.
+    size = jnp.maximum(jnp.max(jnp.abs(target)), jnp.max(jnp.abs(panels.anchor[:, None] + panels.offset)))
+    rounding = jnp.full_like(panels.half, 64 * jnp.finfo(dtype).eps * jax.lax.stop_gradient(size))
     parts = (modes, away, panels.half, rounding, first, last)
     log, pole, applies, on_panel = jax.vmap(lambda panel: _swapped(*panel, left=left))(
         (*(x[near] for x in parts), start)
