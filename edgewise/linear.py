@@ -159,24 +159,24 @@ def _rotate(vector: Array, i: Array, rotation: Array) -> Array:
     return vector.at[i].set(cosine * upper + sine * lower).at[i + 1].set(-sine * upper + cosine.conj() * lower)
 
 
-def circle_preconditioner(orders: tuple[int, ...], jacobian: Array, components: int = 1) -> Operator:
+def circle_preconditioner(orders: tuple[int, ...], count: int, components: int = 1) -> Operator:
     """The inverse, on circles, of operators of these orders: -1 for a single layer, +1 for a hypersingular one.
 
-    Acts on the first n entries of each row of unknowns, the boundary's; entries behind them pass.
+    Acts on the first entries of each row of unknowns, `count` on the boundary; entries behind them pass. Jacobians cancel: a
+    hypersingular equation is multiplied by them, one of order -1 has density times jacobian for its unknown.
     """
-    count = jacobian.shape[0]
     n = count // components
     if not any(orders):
         return lambda residual: residual
     symbols = np.stack([np.maximum(2.0 * np.abs(wave_numbers(n)), 1) ** -order for order in orders])[:, None, :]
-    size = jnp.asarray(symbols, jacobian.dtype)
-    # A hypersingular layer divides by the jacobian; an equation of order -1 has density times jacobian for its unknown.
-    scaling = jnp.stack([jacobian if order == 1 else jnp.ones_like(jacobian) for order in orders]).reshape(-1)
+    size = jnp.asarray(symbols)
 
     def precondition(residual):
         boundary, rest = residual[: len(orders) * count], residual[len(orders) * count :]
-        smooth = jnp.fft.ifft(jnp.fft.fft(boundary.reshape(len(orders), components, n)) * size).reshape(-1)
+        smooth = jnp.fft.ifft(
+            jnp.fft.fft(boundary.reshape(len(orders), components, n)) * size.astype(residual.real.dtype)
+        ).reshape(-1)
         smooth = smooth if jnp.iscomplexobj(residual) else smooth.real
-        return jnp.append(smooth * scaling, rest)
+        return jnp.append(smooth, rest)
 
     return precondition

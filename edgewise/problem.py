@@ -10,7 +10,15 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, Boundary, Box
 from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
-from edgewise.potentials import AbstractCondition, AbstractRepresentation, AbstractWave, Dirichlet, Member, Side
+from edgewise.potentials import (
+    AbstractCondition,
+    AbstractRepresentation,
+    AbstractWave,
+    Dirichlet,
+    DoubleLayer,
+    Member,
+    Side,
+)
 from edgewise.precision import complex_dtype
 from edgewise.quadrature import AbstractQuadrature
 
@@ -116,6 +124,17 @@ class Problem(eqx.Module):
             )
             raise ValueError(f"{given} cannot work: {refusal}.")
         kernel = self.representation.kernel
+        several = len(self.family.curves) > 1
+        if several and kernel.polynomials and isinstance(self.representation, DoubleLayer):
+            raise ValueError(
+                f"DoubleLayer with `{kernel.name}` on several curves cannot work: every body or hole may carry a charge, which a "
+                "double layer has not. Use `SingleLayer(kernel)`."
+            )
+        if kernel.order == 4 and any(curve.corners for curve in self.family.curves):
+            raise ValueError(
+                f"`{kernel.name}` on a curve with corners cannot work: its densities are too singular there. Round the corners, "
+                "for instance with a `FourierCurve`."
+            )
         refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")

@@ -34,9 +34,10 @@ class Code(enum.IntEnum):
 
 MESSAGES = {
     Code.CONVERGED: "converged",
-    Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, `quadrature=Kress(...)`",
+    Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
     Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
-    Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin`",
+    Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
+    "wavenumber; for waves outside use `CombinedField`",
     Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
     Code.NOT_FINITE: "the data are not finite at some node. Keep their singularities off the boundary",
 }
@@ -46,6 +47,8 @@ class Result(eqx.Module):
     """How a computation ended, in a word that a program can test (`ok`) and one that a person can read (`str`)."""
 
     code: Array
+    needed: Array
+    """Nodes on each curve that were found to be enough, where those given are too few; 0 where that is not known."""
 
     @property
     def ok(self) -> bool:
@@ -55,9 +58,11 @@ class Result(eqx.Module):
     def message(self) -> str:
         codes = np.atleast_1d(np.asarray(self.code))
         worst = Code(codes.max())
+        needed = int(np.max(np.asarray(self.needed)))
+        words = MESSAGES[worst] + (f": {needed} nodes on each curve are enough" if needed else "")
         if codes.size == 1 or worst == Code.CONVERGED:
-            return MESSAGES[worst]
-        return f"{int(np.sum(codes != 0))} of {codes.size} members: {MESSAGES[worst]}"
+            return words
+        return f"{int(np.sum(codes != 0))} of {codes.size} members: {words}"
 
     def __str__(self) -> str:
         return self.message if is_concrete(self.code) else "traced"

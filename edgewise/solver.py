@@ -98,8 +98,10 @@ def _solve_adaptively(
         parts = *_, result, stats = _solve_in_chunks(problem, rule, values, count, settings)
         unresolved = np.any(np.asarray(result.code) == Code.UNRESOLVED)
         if not unresolved or quadrature or rule.num_nodes >= LADDER[-1]:
+            if unresolved and quadrature:
+                parts = (*parts[:-2], _with_advice(problem, quadrature, values, parts, settings), stats)
             if not result.ok:
-                logger.warning("solve: %s", result)
+                logger.warning("solve: %s", parts[-2])
             return parts
         # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs. Not yet where they have
         # hardly begun to fall, so that no step is large.
@@ -107,6 +109,21 @@ def _solve_adaptively(
         wanted = rule.num_nodes * min(np.log(settings.tol) / np.log(reached), 2)
         higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
         rule = _rule(problem, next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
+
+
+def _with_advice(
+    problem: Problem, quadrature: AbstractQuadrature, values: Values, parts: Parts, settings: Settings
+) -> Result:
+    """The result, with how many nodes its worst member takes: found by solving it."""
+    *_, result, stats = parts
+    worst = int(np.argmax(np.asarray(stats["resolution"])))
+    member = {name: value[worst : worst + 1] for name, value in values.items()}
+    for nodes in (count for count in LADDER if count > quadrature.num_nodes):
+        rule = _rule(problem, nodes)
+        *_, tried, _ = _solve_in_chunks(problem, rule, member, 1, settings)
+        if tried.ok:
+            return Result(result.code, jnp.full_like(result.code, rule.num_nodes))
+    return result
 
 
 def _rule(problem: Problem, nodes: int) -> AbstractQuadrature:
@@ -179,7 +196,8 @@ def _solve_system(system: System, settings: Settings) -> Parts:
             linear.direct(
                 matrix,
                 rhs,
-                symmetric=member.representation.is_symmetric(member.condition),
+                # Of several curves, each acts on the others by a rule that is not symmetric in the last digits.
+                symmetric=member.sources is None and member.representation.is_symmetric(member.condition),
                 refine=isinstance(member.quadrature, Graded),
             ),
             jnp.zeros(count, int),
@@ -209,7 +227,7 @@ def _assemble(member: Member) -> tuple[Array, Array]:
 def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
     def one(member, matrix, rhs):
         orders = member.representation.orders(member.condition)
-        precondition = linear.circle_preconditioner(orders, member.boundary.jacobian, member.boundary.components)
+        precondition = linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
         return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=precondition)
 
     return jax.vmap(one)(member, matrix, rhs)
@@ -222,7 +240,8 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
         density = member.representation.density(member, unknown[:n])
         strengths = member.representation.strengths(member, density, unknown[n:])
         resolution, growth = _resolution(member, strengths)
-        result = Result(_code(member, resolution, growth, residual, settings))
+        code = _code(member, resolution, growth, residual, settings)
+        result = Result(code, jnp.zeros_like(code))
         stats = {
             "num_nodes": jnp.asarray(member.boundary.s.shape[0]),
             "applications": applications,

@@ -55,7 +55,7 @@ class Helmholtz(AbstractKernel):
         if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
             return None
         k = np.asarray(self.wavenumber)
-        wrong = (k.imag < 0) | ((k.imag == 0) & (k.real <= 0))
+        wrong = (np.imag(k) < 0) | ((np.imag(k) == 0) & (np.real(k) <= 0))
         if np.any(wrong):
             first = k[wrong][0] if k.ndim else k[()]
             cure = "Use `Laplace(dim=2)`" if first == 0 else "Waves that decay have wavenumber k = a + ib with b > 0"

@@ -24,7 +24,7 @@ class CombinedField(AbstractRepresentation):
 
     A single or a double layer alone is singular where k² is an eigenvalue of the inside, although the problem outside is
     not. Sound-soft bodies have `Dirichlet()` data and an equation of the second kind; sound-hard ones `Neumann()` data and a
-    hypersingular one, impedance `Robin(coefficient)`. Inside, the sign of η is turned round.
+    hypersingular one (times jacobian), impedance `Robin(coefficient)`. Inside, the sign of η is turned round.
 
     Arguments:
         coupling: η; by default the wavenumber, but at least one over the size of the bodies, which keeps the equation
@@ -68,10 +68,10 @@ class CombinedField(AbstractRepresentation):
         if member.condition.takes_flux:
             adjoint = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
             matrix = matrix + member.layer(self.kernel, "hypersingular") + factor * adjoint
-        return matrix
+        return member.boundary.jacobian[:, None] * matrix if member.condition.takes_flux else matrix
 
     def rhs(self, member: Member) -> Array:
-        return member.data
+        return member.boundary.jacobian * member.data if member.condition.takes_flux else member.data
 
     def density(self, member: Member, unknown: Array) -> Array:
         return unknown

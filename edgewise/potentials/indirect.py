@@ -92,7 +92,8 @@ class SingleLayer(AbstractRepresentation):
 class DoubleLayer(AbstractRepresentation):
     """u = D φ, for Laplace plus a constant, with ∫ φ = 0; a prescribed charge is spread over the boundary as a single layer.
 
-    For Dirichlet data its equation is of the second kind. For Neumann data it is hypersingular.
+    For Dirichlet data its equation is of the second kind. For Neumann data it is hypersingular, and multiplied by the
+    jacobian, since it is large where nodes crowd into a corner.
     """
 
     kernel: AbstractKernel
@@ -120,21 +121,23 @@ class DoubleLayer(AbstractRepresentation):
             matrix = matrix + member.value_weight[:, None] * value
         if member.condition.takes_flux:
             matrix = matrix + member.layer(self.kernel, "hypersingular")
+        scale = _row_scale(member)
+        matrix = scale[:, None] * matrix
         if not self.kernel.polynomials:
             return matrix
-        return bordered(matrix, constant_column(member)[:, None], member.boundary.weight[None, :])
+        return bordered(matrix, (scale * constant_column(member))[:, None], member.boundary.weight[None, :])
 
     def rhs(self, member: Member) -> Array:
         data = member.data
         if not self.kernel.polynomials:
-            return data
+            return _row_scale(member) * data
         if member.side == "exterior":
             even = self._even_charge(member)
             if member.condition.takes_value:
                 data = data - member.value_weight * (member.layer(self.kernel, "single") @ even)
             if member.condition.takes_flux:
                 data = data - (member.layer(self.kernel, "adjoint_double") @ even - even / 2)
-        return jnp.append(data, jnp.zeros((), data.dtype))
+        return jnp.append(_row_scale(member) * data, jnp.zeros((), data.dtype))
 
     def density(self, member: Member, unknown: Array) -> Array:
         return unknown
@@ -152,6 +155,11 @@ class DoubleLayer(AbstractRepresentation):
     def _even_charge(self, member: Member) -> Array:
         """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""
         return _total(member) / (jnp.sum(member.step) * member.boundary.jacobian)
+
+
+def _row_scale(member: Member) -> Array:
+    """The jacobian for a hypersingular equation, 1 for others."""
+    return member.boundary.jacobian if member.condition.takes_flux else jnp.ones_like(member.boundary.jacobian)
 
 
 def _total(member: Member) -> Array:
