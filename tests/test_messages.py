@@ -198,3 +198,53 @@ def _environment():
     import os
 
     return {key: value for key, value in os.environ.items() if key != "JAX_ENABLE_X64"}
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: ew.Helmholtz(2, 0.0), "is 0.0; expected a positive number.*Laplace"),
+        (lambda: ew.Helmholtz(2, 1 - 1j), r"is \(1-1j\).*b > 0"),
+        (lambda: ew.Helmholtz(3, 1.0), "available for dim = 2, got dim = 3"),
+        (lambda: ew.ModifiedHelmholtz(2, -2.0), "is -2.0; expected a positive number"),
+        (lambda: ew.PlaneWave((1.0, 1.0)), "unit vector, got one of length 1.41421"),
+        (lambda: ew.PlaneWave(((1.0, 0.0), (0.0, 1.0))), r"has shape \(2, 2\); expected a unit vector, an angle"),
+        (lambda: ew.PointSource(3.0), "`position` must be one point"),
+        (lambda: ew.CombinedField(ew.Helmholtz(2, 1.0), (1.0, 2.0)), "`coupling` must be one number"),
+        (lambda: problem(representation=ew.CombinedField(LAPLACE), side="exterior"), "no resonances to cure"),
+        (lambda: problem(representation=ew.SingleLayer(ew.Biharmonic(2))), "of order 4. Use `LayerPair"),
+        (lambda: problem(representation=ew.LayerPair(LAPLACE)), "of order 2. Use `SingleLayer"),
+        (lambda: problem(representation=ew.LayerPair(ew.Biharmonic(2))), "Use `condition=Clamped"),
+        (lambda: problem(condition=ew.Clamped()), "`Clamped` prescribes two numbers"),
+        (lambda: problem(data=ew.PlaneWave(0.0)), "a plane wave needs a wavenumber"),
+        (lambda: problem(side="exterior", representation=WAVES, at_infinity=1.0), "which is for `Laplace`"),
+    ],
+)
+def test_waves_and_plates_refuse_with_words(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()
+
+
+WAVES = ew.SingleLayer(ew.Helmholtz(2, 3.0))
+
+
+def test_waves_say_what_they_have():
+    circle = ew.Ellipse(1.0, 1.0)
+    laplace = ew.solve(ew.Problem(circle, None, ew.SingleLayer(LAPLACE), entire, "interior"))
+    with pytest.raises(AttributeError, match="`far_field` is for waves"):
+        laplace.far_field(jnp.array([1.0, 0.0]))
+    with pytest.raises(ValueError, match="no incident wave"):
+        laplace.total(jnp.array([0.1, 0.0]))
+    waves = ew.Problem(
+        circle, ew.Box(k=(0.0, 5.0)), ew.CombinedField(ew.Helmholtz(2, "k")), ew.PlaneWave(0.0), "exterior"
+    )
+    with pytest.raises(ValueError, match=r"wavenumber of `Helmholtz` is 0\.0"):
+        ew.solve(waves, k=jnp.array([1.0, 0.0]))
+    solution = ew.solve(waves, k=1.0, quadrature=ew.Kress(64))
+    with pytest.raises(ValueError, match="unit vectors, got one of length 2"):
+        solution.far_field(jnp.array([2.0, 0.0]))
+    with pytest.raises(AttributeError, match="far_field"):
+        _ = solution.at_infinity
+    clamped = ew.Problem(circle, None, ew.LayerPair(ew.Biharmonic(2)), entire, "interior", condition=ew.Clamped())
+    with pytest.raises(ValueError, match=r"expected u and ∂u/∂n, two numbers"):
+        ew.solve(clamped)

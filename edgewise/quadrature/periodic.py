@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
-from edgewise.geometry import Boundary
+from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import displacement, layer_of
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared, sides
@@ -28,6 +28,10 @@ class Trapezoid(AbstractQuadrature):
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         return equispaced(self.num_nodes)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        refuse_corners(self, family)
+        return super().place(family, parameters, dtype)
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
@@ -67,12 +71,7 @@ class Kress(AbstractQuadrature):
         return equispaced(self.num_nodes)
 
     def place(self, family, parameters, dtype) -> Boundary:
-        shares = sides(family)
-        if shares:
-            raise ValueError(
-                f"`Kress({self.num_nodes})` is for smooth curves; this one has corners. "
-                f"Use `Graded({next_shared(self.num_nodes, shares)})`."
-            )
+        refuse_corners(self, family)
         return super().place(family, parameters, dtype)
 
     def matrix(
@@ -92,6 +91,15 @@ class Kress(AbstractQuadrature):
 
     def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
         return gauss_defect(boundary, sampling) if self.num_nodes * sampling % 4 == 0 else jnp.zeros_like(boundary.s)
+
+
+def refuse_corners(rule: AbstractQuadrature, family: AbstractFamily) -> None:
+    shares = sides(family)
+    if shares:
+        raise ValueError(
+            f"`{type(rule).__name__}({rule.num_nodes})` is for smooth curves; this one has corners. "
+            f"Use `Graded({next_shared(rule.num_nodes, shares)})`."
+        )
 
 
 def refined(boundary: Boundary) -> Boundary:
