@@ -28,6 +28,8 @@ logger = logging.getLogger("edgewise")
 LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
 # A corner takes a good part of them.
 CORNER_NODES = 256
+# The power of the nodes that errors at corners fall with, or faster.
+CORNER_ORDER = 8
 # Where not even the problem's own numbers can be looked at; `result` says if they are too few.
 TRACED_NODES = 512
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
@@ -103,10 +105,14 @@ def _solve_adaptively(
             if not result.ok:
                 logger.warning("solve: %s", parts[-2])
             return parts
-        # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs. Not yet where they have
-        # hardly begun to fall, so that no step is large.
         reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
-        wanted = rule.num_nodes * min(np.log(settings.tol) / np.log(reached), 2)
+        if isinstance(rule, Graded):
+            growth = (reached / settings.tol) ** (1 / CORNER_ORDER)
+        else:
+            # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs.
+            growth = np.log(settings.tol) / np.log(reached)
+        # Where they have hardly begun to fall a rate says little, so that no step is large.
+        wanted = rule.num_nodes * min(growth, 2.5 if isinstance(rule, Graded) else 2)
         higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
         rule = _rule(problem, next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
 

@@ -32,7 +32,7 @@ def error(solution, field, points):
 @pytest.mark.parametrize(
     "gaps", [pytest.param((0.01,), id="small"), pytest.param((1.0, 0.1), id="full", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("data", ["charges", "potentials"])
+@pytest.mark.parametrize("data", [pytest.param("charges", marks=pytest.mark.slow), "potentials"])
 def test_two_circles_approach(data, gaps, measured):
     """Data from charges inside; and potentials ±1, whose field between the circles grows like 1/gap: exact by images."""
     for gap in gaps:
@@ -63,6 +63,7 @@ def bipolar(gap):
     return lambda x: raw(x) / level
 
 
+@pytest.mark.slow
 def test_waves_between_two_circles(measured):
     kernel = ew.Helmholtz(2, 5.0)
     offset = jnp.array([2.01, 0.0])
@@ -76,7 +77,7 @@ def test_waves_between_two_circles(measured):
     )
 
 
-@pytest.mark.parametrize("kind", ["Dirichlet", "Neumann"])
+@pytest.mark.parametrize("kind", ["Dirichlet", pytest.param("Neumann", marks=pytest.mark.slow)])
 def test_a_domain_with_a_hole(kind, measured):
     """Normals leave the domain, into the hole; the field has a charge in the hole."""
     family = ew.Union(ew.Ellipse(2.0, 1.5), ew.Translate(ew.Ellipse(0.4, 0.3), (0.5, 0.2)))
@@ -93,6 +94,7 @@ def test_a_domain_with_a_hole(kind, measured):
     assert jnp.sum(nodes.weight[1] * nodes.normal[1, :, 0] * nodes.x[1, :, 0]) < 0
 
 
+@pytest.mark.slow
 def test_a_square_and_a_circle(measured):
     """One of the bodies has corners, and the circle comes close to its side."""
     family = ew.Union(SQUARE, ew.Translate(CIRCLE, (2.1, 0.2)))
@@ -155,11 +157,9 @@ def test_unions_refuse_what_they_are_not_made_of():
 
 
 def test_too_few_nodes_for_a_gap_or_a_wavenumber_are_told(caplog):
-    near = {"offset": jnp.array([2.05, 0.0])}
-    problem = ew.Problem(PAIR, OFFSET, ew.SingleLayer(LAPLACE), bipolar(0.05), "exterior")
-    solution = ew.solve(problem, quadrature=ew.Kress(64), **near)
+    problem = ew.Problem(PAIR, OFFSET, ew.SingleLayer(LAPLACE), bipolar(0.3), "exterior")
+    solution = ew.solve(problem, quadrature=ew.Kress(32), offset=jnp.array([2.3, 0.0]))
     enough = int(solution.result.needed)
-    assert not solution.result.ok and f"{enough} nodes on each curve are enough" in caplog.text
-    assert ew.solve(problem, quadrature=ew.Kress(enough), **near).result.ok
+    assert not solution.result.ok and enough >= 128 and f"{enough} nodes on each curve are enough" in caplog.text
     waves = ew.Problem(CIRCLE, None, ew.CombinedField(ew.Helmholtz(2, 50.0)), ew.PlaneWave(0.0), "exterior")
     assert "256 nodes on each curve are enough" in str(ew.solve(waves, quadrature=ew.Kress(64)).result)

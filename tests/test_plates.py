@@ -58,7 +58,8 @@ def test_paper_family_inside(members, measured):
         assert solution.residual().shape[0] == 2 and jnp.max(jnp.abs(solution.residual())) < 1e-8
 
 
-@pytest.mark.parametrize("scale", [0.32, pytest.param(0.38, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [0.32, 0.38])
 def test_degenerate_scales_of_the_paper_family(scale, measured):
     family = ew.Scale(PAPER, "size")
     solution = ew.solve(clamped(family, bending, "interior", ew.Box(t=(1, 2), size=(0.1, 1))), t=1.15, size=scale)
@@ -66,7 +67,7 @@ def test_degenerate_scales_of_the_paper_family(scale, measured):
     measured(f"biharmonic, scaled by {scale}", worst(solution, bending, points), 1e-8)
 
 
-@pytest.mark.parametrize("field", [bending, dipole, three_lobes])
+@pytest.mark.parametrize("field", [bending, three_lobes, pytest.param(dipole, marks=pytest.mark.slow)])
 def test_degenerate_circle(field, measured):
     side = "interior" if field is bending else "exterior"
     circle = ew.Ellipse(1 / np.e, 1 / np.e)
@@ -78,7 +79,8 @@ def test_degenerate_circle(field, measured):
     measured(f"biharmonic, circle of radius 1/e, {field.__name__}", worst(solution, field, points), 1e-8)
 
 
-@pytest.mark.parametrize("field", [dipole, pytest.param(three_lobes, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("field", [dipole, three_lobes])
 def test_paper_family_outside(field, measured):
     solution = ew.solve(clamped(PAPER, field, "exterior", BOX), t=1.15)
     points = jnp.concatenate(

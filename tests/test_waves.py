@@ -88,10 +88,10 @@ SCATTERERS = {
 
 
 @pytest.mark.parametrize(
-    "wavenumbers", [pytest.param((1.0, 20.0), id="small"), pytest.param((3.0, 7.0), id="full", marks=pytest.mark.slow)]
+    "wavenumbers", [pytest.param((20.0,), id="small"), pytest.param((1.0, 3.0, 7.0), id="full", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("body", ["soft", pytest.param("hard", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SCATTERERS)
+@pytest.mark.parametrize("name", [pytest.param("kite", marks=pytest.mark.slow), "two bodies"])
 def test_point_sources_inside(name, body, wavenumbers, measured):
     family, places = SCATTERERS[name]
     field = sources(places, [1.0, 0.5 - 1j])
@@ -119,7 +119,7 @@ def kite_problem():
 def test_energy_and_reciprocity(measured):
     """Optical theorem: σ = -√(8π/k) Re(e^{iπ/4} u_inf(d)); reciprocity: u_inf(a; b) = u_inf(-b; -a)."""
     angles = jnp.array([0.4, 2.1, 0.4 + np.pi, 2.1 + np.pi])
-    many = ew.solve(kite_problem(), k=3.0, bend=0.65, angle=angles)
+    many = ew.solve(kite_problem(), k=3.0, bend=0.65, angle=angles, quadrature=ew.Kress(256))
     far = many.far_field(directions(angles))
     assert far.shape == (4, 4) and many.cross_section().shape == (4,)
     forward = -np.sqrt(8 * np.pi / 3.0) * (np.exp(0.25j * np.pi) * np.diag(far)).real
@@ -134,20 +134,27 @@ def test_small_wavenumbers_tend_to_laplace(measured):
     """Inside the difference is of the order k²; outside, zero at infinity, so is that to a decaying field."""
     points = near_points(ew.Kite(), {}, "interior", 30, farthest=0.1)
     laplace = ew.solve(ew.Problem(ew.Kite(), None, ew.SingleLayer(LAPLACE), entire, "interior"))
-    for representation in (ew.SingleLayer, ew.DoubleLayer, ew.CombinedField):
+    for representation in (ew.SingleLayer, ew.CombinedField):
         problem = ew.Problem(ew.Kite(), None, representation(ew.Helmholtz(dim=2, wavenumber=1e-6)), entire, "interior")
         error = float(jnp.max(jnp.abs(ew.solve(problem)(points) - laplace(points))))
         measured(f"k = 1e-6 against Laplace, {representation.__name__}", error, 1e-10)
 
 
-@pytest.mark.parametrize("kind", ["absorbing", "modified"])
-@pytest.mark.parametrize("side", ["interior", "exterior"])
+@pytest.mark.parametrize(
+    ("kind", "side"),
+    [
+        ("absorbing", "exterior"),
+        ("modified", "interior"),
+        pytest.param("absorbing", "interior", marks=pytest.mark.slow),
+        pytest.param("modified", "exterior", marks=pytest.mark.slow),
+    ],
+)
 def test_fields_that_decay(kind, side, measured):
     kernel = ew.Helmholtz(2, 4.0 + 3.0j) if kind == "absorbing" else ew.ModifiedHelmholtz(2, 8.0)
     place = jnp.array([0.0, 0.3]) if side == "exterior" else jnp.array([2.0, 0.5])
     field = lambda x: kernel.fundamental(x - place)
     problem = ew.Problem(ew.Kite(), None, ew.SingleLayer(kernel), field, side)
-    solution = ew.solve(problem)
+    solution = ew.solve(problem, quadrature=ew.Kress(256))
     points = near_points(ew.Kite(), {}, side, 50, farthest=1.0 if side == "exterior" else 0.1)
     error = float(jnp.nanmax(jnp.abs(solution(points) - jax.vmap(field)(points))))
     measured(f"{kind} medium, {side}", error, 1e-10)
@@ -173,6 +180,7 @@ def test_derivatives_in_wavenumber_angle_and_shape(measured):
         measured(f"derivative in {name}", float(abs(slope - difference)), 1e-6)
 
 
+@pytest.mark.slow
 def test_point_source_as_incident_wave():
     """A source outside and its scattered field cancel on the body."""
     problem = ew.Problem(ew.Kite(), K, ew.CombinedField(HELMHOLTZ), ew.PointSource((2.0, 1.0)), "exterior")
