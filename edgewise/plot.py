@@ -109,7 +109,7 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
 
 def _draw_row(figure: "Figure", row: Any, sample: Samples, side: str, errors: Any) -> None:
     matplotlib = _matplotlib()
-    shown = (sample.value if sample.truth is None else sample.truth).real
+    shown = np.real(sample.value if sample.truth is None else sample.truth)
     low, high = shown.min(), shown.max()
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         # A constant field: the rounding in it is for the error to show.
@@ -119,12 +119,12 @@ def _draw_row(figure: "Figure", row: Any, sample: Samples, side: str, errors: An
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     region = _region(sample, side)
     if sample.truth is None or sample.error is None:
-        image = _panel(row[0], sample, mesh, region, sample.value.real, values)
+        image = _panel(row[0], sample, mesh, region, np.real(sample.value), values)
         row[0].set_title(sample.title or "solution")
         _bar(figure, image, row[0], name)
         return
-    _panel(row[0], sample, mesh, region, sample.truth.real, values)
-    image = _panel(row[1], sample, mesh, region, sample.value.real, values)
+    _panel(row[0], sample, mesh, region, np.real(sample.truth), values)
+    image = _panel(row[1], sample, mesh, region, np.real(sample.value), values)
     where = f", {sample.title}" if sample.title else ""
     row[0].set_title(f"truth{where}")
     row[1].set_title(f"solution{where}")
@@ -143,7 +143,7 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
     top = np.quantile(np.abs(sample.value), 0.995)
     where = f", {sample.title}" if sample.title else ""
     for ax, value, name, low, colours in (
-        (row[0], sample.value.real, "Re u", -top, "RdBu_r"),
+        (row[0], np.real(sample.value), "Re u", -top, "RdBu_r"),
         (row[1], np.abs(sample.value), "|u|", 0.0, "inferno"),
     ):
         image = ax.tripcolor(mesh, value, vmin=low, vmax=top, cmap=colours, shading="gouraud", rasterized=True)

@@ -9,8 +9,8 @@ ew.enable_x64()
 
 gap = 0.01
 bodies = ew.Union(ew.Ellipse(1.0, 1.0), ew.Translate(ew.Ellipse(1.0, 1.0), (2.0 + gap, 0.0)))
-# A charge inside each body, 0.15 from the gap: a known field outside both, steep in the gap.
-places, charges = jnp.array([[0.85, 0.0], [1.15 + gap, 0.05]]), jnp.array([2.0, -1.0])
+# A charge inside each body, 0.25 from the gap: a known field outside both, steep in the gap.
+places, charges = jnp.array([[0.75, 0.0], [1.25 + gap, 0.05]]), jnp.array([2.0, -1.0])
 u = lambda x: -jnp.log(jnp.sum((x - places) ** 2, axis=-1)) @ charges / (4 * jnp.pi)
 layer = ew.SingleLayer(ew.Laplace(dim=2))
 solution = ew.solve(ew.Problem(bodies, None, layer, u, "exterior", at_infinity=charges.sum()))
