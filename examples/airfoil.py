@@ -12,14 +12,9 @@ ew.enable_x64()
 
 tail, thickness, camber, attack = jnp.pi / 9, 0.1, 0.1, 0.1
 uniform = lambda x: x[1] * jnp.cos(attack) - x[0] * jnp.sin(attack)
-problem = ew.Problem(
-    family=ew.Airfoil(float(tail), thickness, camber),
-    parameters=ew.Box(Q=(-10.0, 10.0)),
-    representation=ew.SingleLayer(ew.Laplace(dim=2)),
-    data=lambda x: -uniform(x),
-    side="exterior",
-    at_infinity="Q",
-)
+airfoil, layer = ew.Airfoil(float(tail), thickness, camber), ew.SingleLayer(ew.Laplace(dim=2))
+box = ew.Box(Q=(-10.0, 10.0))
+problem = ew.Problem(airfoil, box, layer, lambda x: -uniform(x), "exterior", at_infinity="Q")
 flows = ew.solve(problem, Q=jnp.array([0.0, 1.0]), quadrature=ew.Graded(768))
 
 # Kutta's condition. At the edge ψ = K r^(1/m) sin(θ/m) + ..., with velocities of K r^(1/m - 1) on both faces, one
