@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
 if TYPE_CHECKING:
@@ -20,16 +21,17 @@ MARGIN = {"interior": 0.04, "exterior": 0.5, "both": 0.5}
 
 
 class Samples(NamedTuple):
-    """One member's field where a picture needs it: on a grid inside its domain, and on the curve itself."""
+    """One member's field where a picture needs it: on a grid inside its domain, and on the curves themselves."""
 
     title: str
-    curve: np.ndarray
-    """(n, 2), closed by its first point."""
+    curves: list[np.ndarray]
+    """(n, 2) each, closed by its first point, with the domain on the left if it is the bounded one."""
     box: np.ndarray
     """(2, 2): lower left and upper right corner of what is shown."""
     points: np.ndarray
     """(m, 2)."""
     value: np.ndarray
+    """The field; where a wave is scattered, the total field."""
     truth: np.ndarray | None
 
     @property
@@ -37,31 +39,33 @@ class Samples(NamedTuple):
         return None if self.truth is None else np.abs(self.value - self.truth)
 
 
-def sample_field(solution: Solution, resolution: int = 200, curve_points: int = 800) -> list[Samples]:
-    """Every member's field on a grid of `resolution` points along the longer side, and on the curve.
+def sample_field(solution: Solution, resolution: int = 200, curve_points: int = 800, box: Any = None) -> list[Samples]:
+    """Every member's field on a grid of `resolution` points along the longer side, and on its curves.
 
-    Members share one box, so that they can be compared. A solution of one member gives one sample.
+    Members share one box, so that they can be compared: `box`, lower left and upper right corner, or one that holds all
+    curves. A solution of one member gives one sample.
     """
-    s = jnp.linspace(0, 2 * jnp.pi, curve_points, endpoint=False)
-    family = solution.problem.family
     members = list(solution) if solution.batched else [solution]
-    curves = [np.asarray(jax.vmap(lambda s, m=m: family.point(s, **m.parameters))(s)) for m in members]
-    box = _box(np.concatenate(curves), MARGIN[solution.problem.side])
+    curves = [_outlines(member, curve_points) for member in members]
+    around = np.concatenate([curve for of_member in curves for curve in of_member])
+    box = _box(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
     grid = _grid(box, resolution)
-    values = np.asarray(solution(grid)).reshape(len(members), -1)
+    values = np.asarray(_shown(solution)(grid)).reshape(len(members), -1)
     return [_one(*parts, box, grid) for parts in zip(members, curves, values, strict=True)]
 
 
 def field_figure(solution: Solution, *, resolution: int = 200, samples: list[Samples] | None = None) -> "Figure":
     """One row a member: truth, solution and the error on a logarithmic scale, up to the boundary.
 
-    Without an `exact` field in the problem a row is the solution alone. `samples` are those of `sample_field`, where
-    they are at hand already. Save it with `figure.savefig("field.png")`; no window is opened.
+    Without an `exact` field in the problem a row is the solution alone; of a complex field the real part is drawn. Where
+    a wave is scattered, a row is the total field: its real part and its absolute value. `samples` are those of
+    `sample_field`, where they are at hand already. Save it with `figure.savefig("field.png")`; no window is opened.
     """
     matplotlib = _matplotlib()
     samples = sample_field(solution, resolution) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
-    columns = 1 if samples[0].truth is None else 3
+    wave = isinstance(solution.problem.data, AbstractWave)
+    columns = 2 if wave else 1 if samples[0].truth is None else 3
     size = (4.2 * columns, max(1.6, 3.3 * height / width + 0.45) * len(samples))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
@@ -71,7 +75,10 @@ def field_figure(solution: Solution, *, resolution: int = 200, samples: list[Sam
     top = 10.0 ** np.ceil(np.log10(max(worst, 10 * FLOOR)))
     errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
     for row, sample in zip(axes, samples, strict=True):
-        _draw_row(figure, row, sample, solution.problem.side, errors)
+        if wave:
+            _draw_wave(figure, row, sample, solution.problem.side)
+        else:
+            _draw_row(figure, row, sample, solution.problem.side, errors)
     for ax in axes[-1]:
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
@@ -79,31 +86,70 @@ def field_figure(solution: Solution, *, resolution: int = 200, samples: list[Sam
     return figure
 
 
+def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 720) -> "Figure":
+    """|u_inf| over the direction, one line a member: 20 log₁₀ |u_inf|, forty decibels down, or |u_inf| itself."""
+    matplotlib = _matplotlib()
+    angle = np.linspace(0, 2 * np.pi, count + 1)
+    far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
+    figure = matplotlib.figure.Figure(figsize=(4.8, 4.8), dpi=100, layout="constrained")
+    ax: Any = figure.add_subplot(projection="polar")
+    if decibels:
+        top = 5 * np.ceil(4 * np.log10(far.max()))
+        far = np.maximum(20 * np.log10(np.maximum(far, FLOOR)), top - 40)
+        ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
+    for member, line in zip(solution if solution.batched else [solution], far, strict=True):
+        ax.plot(angle, line, linewidth=1.3, label=_title(member))
+    ax.set_title("|u_inf| in dB" if decibels else "|u_inf|")
+    ax.set_rlabel_position(112)
+    ax.grid(linewidth=0.5, alpha=0.6)
+    if solution.batched:
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
 def _draw_row(figure: "Figure", row: Any, sample: Samples, side: str, errors: Any) -> None:
     matplotlib = _matplotlib()
-    shown = sample.value if sample.truth is None else sample.truth
+    shown = np.real(sample.value if sample.truth is None else sample.truth)
     low, high = shown.min(), shown.max()
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         # A constant field: the rounding in it is for the error to show.
         low, high = low - 0.5, high + 0.5
     values = matplotlib.colors.Normalize(low, high)
+    name = "Re u" if np.iscomplexobj(sample.value) else "u"
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     region = _region(sample, side)
     if sample.truth is None or sample.error is None:
-        image = _panel(row[0], sample, mesh, region, sample.value, values)
+        image = _panel(row[0], sample, mesh, region, np.real(sample.value), values)
         row[0].set_title(sample.title or "solution")
-        _bar(figure, image, row[0], "u")
+        _bar(figure, image, row[0], name)
         return
-    _panel(row[0], sample, mesh, region, sample.truth, values)
-    image = _panel(row[1], sample, mesh, region, sample.value, values)
+    _panel(row[0], sample, mesh, region, np.real(sample.truth), values)
+    image = _panel(row[1], sample, mesh, region, np.real(sample.value), values)
     where = f", {sample.title}" if sample.title else ""
     row[0].set_title(f"truth{where}")
     row[1].set_title(f"solution{where}")
-    _bar(figure, image, row[1], "u")
+    _bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
     image = _panel(row[2], sample, mesh, region, error, errors)
     row[2].set_title(f"|error|, at most {sample.error.max():.1e}")
     _bar(figure, image, row[2], "|error|")
+
+
+def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
+    """Signs by two colours about white, sizes from dark to light; without level lines, which would crowd."""
+    matplotlib = _matplotlib()
+    mesh = matplotlib.tri.Triangulation(*sample.points.T)
+    # The brightest hundredth may be the neighbourhood of a point source.
+    top = np.quantile(np.abs(sample.value), 0.995)
+    where = f", {sample.title}" if sample.title else ""
+    for ax, value, name, low, colours in (
+        (row[0], np.real(sample.value), "Re u", -top, "RdBu_r"),
+        (row[1], np.abs(sample.value), "|u|", 0.0, "inferno"),
+    ):
+        image = ax.tripcolor(mesh, value, vmin=low, vmax=top, cmap=colours, shading="gouraud", rasterized=True)
+        _finish(ax, sample, image, _region(sample, side))
+        ax.set_title(f"total field{where}" if value.min() < 0 else "its absolute value")
+        _bar(figure, image, ax, name)
 
 
 def _panel(ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.ndarray, norm: Any) -> Any:
@@ -119,12 +165,17 @@ def _panel(ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.nda
         marks = matplotlib.ticker.MaxNLocator(12).tick_values(norm.vmin, norm.vmax)
         lines = ax.tricontour(mesh, value, levels=marks, colors="white", linewidths=0.5, alpha=0.6)
         lines.set(linestyle="solid", clip_path=(region, ax.transData))
+    _finish(ax, sample, image, region)
+    return image
+
+
+def _finish(ax: "Axes", sample: Samples, image: Any, region: "Path") -> None:
     image.set_clip_path(region, ax.transData)
-    ax.plot(*sample.curve.T, color="black", linewidth=1.1)
+    for curve in sample.curves:
+        ax.plot(*curve.T, color="black", linewidth=1.1)
     ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    return image
 
 
 def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
@@ -137,29 +188,53 @@ def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
 
 
 def _region(sample: Samples, side: str) -> "Path":
-    """What is drawn on: triangles reach across the bays of the curve, and into the hole of an exterior field."""
+    """What is drawn on: triangles reach across the bays of curves, into bodies and into holes.
+
+    Curves run with the bounded domain on their left; turned round and put into a frame, they leave what is outside.
+    """
     path = _matplotlib().path.Path
     (left, bottom), (right, top) = sample.box
     frame = np.array([[left, bottom], [right, bottom], [right, top], [left, top], [left, bottom]])
-    if side == "both":
-        return path(frame, closed=True)
-    inside = path(sample.curve, closed=True)
-    if side == "interior":
-        return inside
-    # Opposite orientations: the curve is cut out of the frame.
-    area = np.sum(sample.curve[:-1, 0] * sample.curve[1:, 1] - sample.curve[1:, 0] * sample.curve[:-1, 1])
-    hole = sample.curve[::-1] if area > 0 else sample.curve
-    return path.make_compound_path(path(frame, closed=True), path(hole, closed=True))
+    loops = {
+        "both": [frame],
+        "interior": sample.curves,
+        "exterior": [frame, *(curve[::-1] for curve in sample.curves)],
+    }[side]
+    return path.make_compound_path(*(path(loop, closed=True) for loop in loops))
 
 
-def _one(member: Solution, curve: np.ndarray, value: np.ndarray, box: np.ndarray, grid: np.ndarray) -> Samples:
-    kept = np.isfinite(value)
-    points = np.concatenate([grid[kept], curve])
-    value = np.concatenate([value[kept], np.asarray(member(curve))])
-    exact = member.problem.exact
-    truth = None if exact is None else np.asarray(member.problem.exact_at(jnp.asarray(points), member.parameters))
-    title = ", ".join(f"{name} = {_short(value)}" for name, value in member.parameters.items())
-    return Samples(title, np.concatenate([curve, curve[:1]]), box, points, value, truth)
+def _outlines(member: Solution, count: int) -> list[np.ndarray]:
+    """The closed curves of a member, corners among their points, with the bounded domain on their left."""
+    family, parameters = member.problem.family, member.parameters
+    outlines = []
+    for curve, direction in zip(family.curves, np.asarray(family.directions(parameters)), strict=True):
+        s = np.union1d(np.linspace(0, 2 * np.pi, count, endpoint=False), curve.corners)
+        points = np.asarray(jax.vmap(lambda s, c=curve: c.point(s, **parameters))(jnp.asarray(s)))
+        points = np.concatenate([points, points[:1]])
+        turned = direction * float(curve.orientation(parameters)) < 0
+        outlines.append(points[::-1] if turned else points)
+    return outlines
+
+
+def _shown(solution: Solution) -> Any:
+    """The field that a picture shows: of scattered waves the total one."""
+    return solution.total if isinstance(solution.problem.data, AbstractWave) else solution
+
+
+def _one(member: Solution, curves: list[np.ndarray], value: np.ndarray, box: np.ndarray, grid: np.ndarray) -> Samples:
+    points = np.concatenate([grid, *(curve[:-1] for curve in curves)])
+    value = np.concatenate([value, np.asarray(_shown(member)(points[len(grid) :]))])
+    inside = np.all((points >= box[0]) & (points <= box[1]), axis=-1)
+    points, value = points[inside & np.isfinite(value)], value[inside & np.isfinite(value)]
+    problem = member.problem
+    truth = None
+    if problem.exact is not None and not isinstance(problem.data, AbstractWave):
+        truth = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
+    return Samples(_title(member), curves, box, points, value, truth)
+
+
+def _title(member: Solution) -> str:
+    return ", ".join(f"{name} = {_short(value)}" for name, value in member.parameters.items())
 
 
 def _short(value: Any) -> str:

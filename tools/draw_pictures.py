@@ -1,0 +1,121 @@
+"""Draw the pictures of docs/images that the command `edgewise demo` does not: all of them, or those named."""
+
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.tri import Triangulation
+
+import edgewise as ew
+from edgewise import plot
+
+ew.enable_x64()
+folder = Path(__file__).resolve().parent.parent / "docs" / "images"
+LAPLACE = ew.SingleLayer(ew.Laplace(dim=2))
+
+
+def save(figure, name, dpi=100):
+    figure.savefig(folder / name, dpi=dpi, pil_kwargs={"optimize": True})
+    print(f"{name}: {(folder / name).stat().st_size / 1000:.0f} kB", flush=True)
+
+
+def scattering():
+    """A kite, an ellipse and a star in a plane wave, sound-soft."""
+    bodies = ew.Union(
+        ew.Translate(ew.Kite(), (3.1, -0.1)),
+        ew.Translate(ew.Rotate(ew.Ellipse(1.1, 0.45), 0.6), (-0.7, 1.5)),
+        ew.Translate(ew.Scale(ew.StarCurve(lambda s: 1 + 0.25 * jnp.cos(5 * s)), 0.75), (-0.4, -1.4)),
+    )
+    layers = ew.CombinedField(ew.Helmholtz(dim=2, wavenumber=11.0))
+    solution = ew.solve(ew.Problem(bodies, None, layers, ew.PlaneWave(0.0), "exterior"))
+    samples = plot.sample_field(solution, 420, box=[(-3.0, -3.0), (5.6, 3.0)])
+    figure = plot.field_figure(solution, samples=samples)
+    figure.set_size_inches(10.4, 3.3)
+    for ax in figure.axes[:2]:
+        for line in ax.lines:
+            ax.fill(*line.get_data(), color="0.12", zorder=3)
+        ax.set(title="", xlabel="", ylabel="", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    save(figure, "scattering.png", dpi=88)
+
+
+def corner():
+    """An L with a charge-free field that is zero on its boundary's notch: the corner's own singular solution."""
+    vertices = [(0, 0), (1, 0), (1, 1), (-1, 1), (-1, -1), (0, -1)]
+
+    def u(x):
+        angle = jnp.arctan2(x[1], x[0])
+        return jnp.hypot(x[0], x[1]) ** (2 / 3) * jnp.sin(2 / 3 * jnp.where(angle < 0, angle + 2 * jnp.pi, angle))
+
+    solution = ew.solve(ew.Problem(ew.Polygon(vertices), None, LAPLACE, u, "interior", exact=u))
+    save(plot.field_figure(solution, resolution=161), "corner.png")
+
+
+def airfoil():
+    """Streamlines with Kutta's condition, coloured by speed."""
+    attack = 0.2
+    uniform = lambda x: x[..., 1] * jnp.cos(attack) - x[..., 0] * jnp.sin(attack)
+    family = ew.Airfoil(float(jnp.pi / 9), 0.1, 0.15)
+    problem = ew.Problem(family, ew.Box(Q=(-10.0, 10.0)), LAPLACE, lambda x: -uniform(x), "exterior", at_infinity="Q")
+    flows = ew.solve(problem, Q=jnp.array([0.0, 1.0]), quadrature=ew.Graded(768))
+    distance = jnp.linalg.norm(flows.boundary.offset[0], axis=-1)
+    near = int(jnp.argmin(jnp.abs(jnp.log(distance[:384] / 1e-9))))
+    still, unit = (flows.density.values[i, near] + flows.density.values[i, -1 - near] for i in (0, 1))
+    circulation = still / (unit - still)
+    x, y = np.meshgrid(np.linspace(-3.3, 3.9, 241), np.linspace(-1.9, 2.1, 134))
+    nodes = jax.tree_util.tree_map(lambda leaf: leaf[0, ::3], flows.boundary)
+    points = np.concatenate([np.stack([x, y], axis=-1).reshape(-1, 2), nodes.x + 1e-6 * nodes.normal])
+    fields, slopes = np.asarray(flows(points)), np.asarray(flows.gradient(points))
+    kept = np.isfinite(fields[0]) & np.all(np.isfinite(slopes[0]), axis=-1)
+    points, fields, slopes = points[kept], fields[:, kept], slopes[:, kept]
+    mesh = Triangulation(*points.T)
+    outline = np.asarray(jax.vmap(family.point)(jnp.linspace(0, 2 * jnp.pi, 1201)))
+    figure = Figure(figsize=(9.6, 3.6), layout="constrained")
+    for ax, gamma, title in zip(
+        figure.subplots(1, 2, sharey=True),
+        (0.0, circulation),
+        ("without circulation", f"with Kutta's condition, Γ = {circulation:.3f}"),
+        strict=True,
+    ):
+        stream = np.asarray(uniform(points)) + fields[0] - gamma * (fields[1] - fields[0])
+        slope = slopes[0] - gamma * (slopes[1] - slopes[0])
+        speed = np.hypot(np.cos(attack) + slope[..., 1], np.sin(attack) - slope[..., 0])
+        image = ax.tripcolor(mesh, speed, vmin=0, vmax=2, cmap="RdYlBu_r", shading="gouraud", rasterized=True)
+        ax.tricontour(mesh, stream, levels=np.arange(-5, 5, 0.2), colors="0.15", linewidths=0.8, linestyles="solid")
+        ax.fill(*outline.T, color="0.12", zorder=3)
+        ax.set(title=title, aspect="equal", xlim=(-3.3, 3.9), ylim=(-1.9, 2.1), xticks=[], yticks=[])
+    figure.colorbar(image, ax=figure.axes, location="bottom", label="speed", fraction=0.05, aspect=40, pad=0.02)
+    save(figure, "airfoil.png")
+
+
+def plate():
+    """Clamped plates under an even load: the deflection, and level lines of it."""
+    load = lambda x: (x @ x) ** 2 / 64
+    data = lambda x, normal: (-load(x), -jax.grad(load)(x) @ normal)
+    family = ew.StarCurve(lambda s, t: 1 + 0.2 * t * jnp.sin(4 * s))
+    pair = ew.LayerPair(ew.Biharmonic(dim=2))
+    problem = ew.Problem(family, ew.Box(t=(0.0, 2.0)), pair, data, "interior", ew.Clamped())
+    solution = ew.solve(problem, t=jnp.array([0.5, 1.0, 1.5]))
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    axes = figure.subplots(1, 3, sharex=True, sharey=True)
+    for ax, sample in zip(axes, plot.sample_field(solution, 160), strict=True):
+        bent = 1000 * (sample.value + np.sum(sample.points**2, axis=-1) ** 2 / 64)
+        image = ax.tricontourf(*sample.points.T, np.maximum(bent, 0), levels=np.linspace(0, 14, 57), cmap="viridis")
+        lines = ax.tricontour(*sample.points.T, bent, levels=np.arange(1, 14, 2), colors="white", linewidths=0.6)
+        region = plot._region(sample, "interior")
+        for part in (image, lines):
+            part.set_clip_path(region, ax.transData)
+        ax.plot(*sample.curves[0].T, color="black", linewidth=1.4)
+        ax.set(title=f"{sample.title}, at most {bent.max():.2f}", aspect="equal", xticks=[], yticks=[])
+        ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1])
+        ax.spines[:].set_visible(False)
+    figure.colorbar(image, ax=axes, label="1000 × deflection", ticks=range(0, 15, 2))
+    save(figure, "plate.png")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate"):
+        globals()[name]()
