@@ -1,0 +1,40 @@
+"""Figures of several curves, corners and waves."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import edgewise as ew
+
+pytest.importorskip("matplotlib")
+
+from edgewise import plot
+
+
+def test_a_hole_with_corners():
+    """Corners are among the points of the outline, the hole runs clockwise and is left out."""
+    vertices = [(0.2, -0.2), (1.0, -0.2), (0.6, 0.6)]
+    family = ew.Union(ew.Ellipse(2.0, 1.5), ew.Polygon(vertices))
+    problem = ew.Problem(family, None, ew.SingleLayer(ew.Laplace(dim=2)), lambda x: x[0], "interior")
+    solution = ew.solve(problem, quadrature=ew.Graded(96), tol=1e-2)
+    (sample,) = plot.sample_field(solution, 12, curve_points=50)
+    outer, hole = sample.curves
+    area = [np.sum(c[:-1, 0] * c[1:, 1] - c[1:, 0] * c[:-1, 1]) / 2 for c in (outer, hole)]
+    assert area[0] > 0 > area[1] and abs(area[1] + 0.32) < 1e-12
+    assert all(np.min(np.linalg.norm(hole - vertex, axis=-1)) < 1e-12 for vertex in np.array(vertices))
+    region = plot._region(sample, "interior")
+    assert region.contains_point((-1.0, 0.0)) and not region.contains_point((3.0, 0.0))
+    assert len(plot.field_figure(solution, samples=[sample]).axes) == 2
+
+
+def test_waves_have_two_panels_and_a_far_field():
+    kernel = ew.Helmholtz(dim=2, wavenumber="k")
+    box = ew.Box(k=(1.0, 3.0))
+    problem = ew.Problem(ew.Ellipse(1.0, 1.0), box, ew.CombinedField(kernel), ew.PlaneWave(0.0), "exterior")
+    solution = ew.solve(problem, k=jnp.array([1.0, 2.0]), quadrature=ew.Kress(64))
+    samples = plot.sample_field(solution, 12, curve_points=40)
+    # Sound-soft: the total field is zero on the curve, whose points come last.
+    assert all(np.iscomplexobj(s.value) and np.abs(s.value[-40:]).max() < 1e-10 for s in samples)
+    figure = plot.field_figure(solution, samples=samples)
+    assert [ax.get_ylabel() for ax in figure.axes[4:]] == ["Re u", "|u|"] * 2
+    assert len(plot.far_field_figure(solution, count=36).axes[0].lines) == 2
