@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from edgewise import precision as precision
+    from edgewise import testing as testing
     from edgewise.geometry import Airfoil as Airfoil
     from edgewise.geometry import Angle as Angle
     from edgewise.geometry import Box as Box
@@ -97,8 +98,8 @@ __all__ = ["__version__", *sorted(_MODULE_OF)]
 def __getattr__(name: str):
     if name in _MODULE_OF:
         return getattr(importlib.import_module(f"edgewise.{_MODULE_OF[name]}"), name)
-    if name == "precision":
-        return importlib.import_module("edgewise.precision")
+    if name in ("precision", "testing"):
+        return importlib.import_module(f"edgewise.{name}")
     raise AttributeError(f"edgewise has no name `{name}`; it has {', '.join(__all__[1:])}.")
 
 

@@ -295,8 +295,11 @@ def _code(member: Member, resolution: Array, growth: Array, residual: Array, set
     # Far from the origin the nodes themselves are rounded, and more of them do not help.
     x = member.boundary.x
     rounding = 64 * jnp.finfo(settings.dtype).eps * jnp.max(jnp.abs(x)) / jnp.max(jnp.abs(x - x.mean(axis=0)))
-    # Equations of the first kind amplify rounding by the number of nodes.
-    rounding = jnp.maximum(rounding, 8 * jnp.finfo(settings.dtype).eps * member.quadrature.num_nodes)
+    # Equations of the first kind amplify rounding by the number of nodes, a pair of fourth order by its square.
+    n = member.quadrature.num_nodes
+    rounding = jnp.maximum(
+        rounding, jnp.finfo(settings.dtype).eps * (2 * n**2 if member.condition.channels == 2 else 8 * n)
+    )
     code = jnp.where(resolution <= jnp.maximum(settings.tol, rounding), Code.CONVERGED, Code.UNRESOLVED)
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
     code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
