@@ -40,7 +40,13 @@ def laplacian(u: Function) -> Function:
     return lambda x: jnp.trace(jax.jacfwd(jax.jacfwd(u))(x))
 
 
-def check_kernel(kernel: AbstractKernel, operator=None, *, tol: float = 1e-8, size: float = 1.0) -> KernelReport:
+def check_kernel(
+    kernel: AbstractKernel,
+    operator: Callable[[Function], Function] | None = None,
+    *,
+    tol: float = 1e-8,
+    size: float = 1.0,
+) -> KernelReport:
     """Raises `AssertionError`, with the figure and its likely cause, unless the kernel is what the rules take it for.
 
     In turn: the split is smooth at q = 0 and gives G; L G = 0 away from the source; L G = δ with its sign, that is

@@ -18,7 +18,9 @@ def problem(representation=ew.SingleLayer, data=square, side="interior"):
     return ew.Problem(PAPER, ew.Box(t=(1.0, 2.0)), representation(LAPLACE), data, side)
 
 
-@pytest.mark.parametrize("representation", [ew.SingleLayer, ew.DoubleLayer, ew.Direct])
+@pytest.mark.parametrize(
+    "representation", [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
+)
 def test_derivative_in_a_shape_parameter(representation, measured):
     points = jnp.array([[0.2, 0.1], [0.05, 0.3], [-0.1, -0.2]])
 
