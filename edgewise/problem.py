@@ -138,7 +138,7 @@ class Problem(eqx.Module):
         refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
-        if self.at_infinity is not None and kernel.polynomials != 1:
+        if self.at_infinity is not None and (kernel.order != 2 or kernel.polynomials != 1):
             raise ValueError(
                 f"`at_infinity={at_infinity!r}` prescribes a charge, which is for `Laplace`; the kernel is `{kernel.name}`. "
                 "Leave it out."

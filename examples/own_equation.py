@@ -31,6 +31,10 @@ class TensionedPlate(ew.AbstractKernel):
     def singularity(self, layer):
         return Singularity.LOG
 
+    @property
+    def rate(self):
+        return self.lam
+
 
 print(check_kernel(TensionedPlate(2.0), lambda u: lambda x: laplacian(laplacian(u))(x) - 4.0 * laplacian(u)(x)))
 

@@ -51,6 +51,10 @@ class Helmholtz(AbstractKernel):
         # Y0 = y0_regular + J0 log(k² |d|²)/π.
         return (0.25j - jnp.log(k2) / (4 * jnp.pi)) * j0_of_square(k2 * q) - y0_regular(k2 * q) / 4
 
+    @property
+    def rate(self) -> Any:
+        return jnp.imag(self.wavenumber) if jnp.iscomplexobj(self.wavenumber) else 0.0
+
     def refusal(self) -> str | None:
         if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
             return None
@@ -89,6 +93,10 @@ class ModifiedHelmholtz(AbstractKernel):
 
     def smooth_part(self, q: Array) -> Array:
         return _faded_smooth_part(jnp.asarray(self.wavenumber, q.dtype), q)
+
+    @property
+    def rate(self) -> Any:
+        return self.wavenumber
 
     def refusal(self) -> str | None:
         if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):

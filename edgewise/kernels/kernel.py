@@ -2,7 +2,7 @@
 
 import abc
 import enum
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import equinox as eqx
 import jax
@@ -87,6 +87,11 @@ class AbstractKernel(eqx.Module):
     def singularity(self, layer: Layer) -> Singularity:
         """What a rule must resolve on a smooth boundary."""
         return Singularity.HYPERSINGULAR if layer == "hypersingular" else Singularity.LOG
+
+    @property
+    def rate(self) -> Any:
+        """By how much G decays, per unit of length, where that is what nodes must resolve: e^{-rate |d|}; else 0."""
+        return 0.0
 
     def refusal(self) -> str | None:
         """What is wrong with the kernel's numbers, now that they are known; arrays may hold one a member."""
