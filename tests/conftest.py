@@ -1,9 +1,14 @@
 """Double precision for every test, and a table of what the tests measured."""
 
+from pathlib import Path
+
 import jax
 import pytest
 
 jax.config.update("jax_enable_x64", True)
+# What one worker has compiled, neither the other nor the next run compiles again.
+jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "jax"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 _MEASURED = pytest.StashKey[list]()
 

@@ -39,6 +39,7 @@ def test_derivative_in_a_shape_parameter(representation, measured):
     assert abs(backwards - exact.sum()) < 1e-9 * abs(exact.sum())
 
 
+@pytest.mark.slow
 def test_derivative_close_to_a_moving_boundary(measured):
     """The target stays put while the curve moves towards it; nodes are chosen by the library."""
     point = near_points(PAPER, {"t": 1.4}, "interior", 1, 1e-3, 2e-3)[0]

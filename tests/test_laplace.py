@@ -37,7 +37,9 @@ def test_paper_family_inside(representation, size, measured):
 
 
 @pytest.mark.parametrize("total", [0.0, 1.0])
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize(
+    "representation", [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
+)
 def test_paper_family_outside(representation, total, measured):
     # All at least 0.3 from the curve at t = 1.15.
     places = np.array([[-0.02, 0.03], [0.03, -0.02], [0.0, 0.0]]) + np.array([0.05, 0.1])
@@ -76,7 +78,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["kite", pytest.param("ellipse", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("side", ["interior", "exterior"])
 @pytest.mark.parametrize("kind", ["Neumann", "Robin"])
 @pytest.mark.parametrize(
@@ -137,7 +139,9 @@ def test_field_is_harmonic(measured):
     measured("Hessian of the field", float(jnp.max(jnp.abs(hessian - jax.vmap(jax.hessian(entire))(points)))), 1e-5)
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize(
+    "representation", [ew.DoubleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.SingleLayer, ew.Direct))]
+)
 def test_residual_sees_the_misfit(representation):
     problem = paper_problem(representation)
     assert float(jnp.max(jnp.abs(ew.solve(problem, t=1.5).residual()))) < 1e-10

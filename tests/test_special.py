@@ -166,7 +166,7 @@ def test_regular_parts(n, measured):
     y = derivative(lambda q: special.y0_regular(q) + special.j0_of_square(q) * jnp.log(q) / jnp.pi, n)
     exact = (-1) ** n * sp.yv(n, z) / (2 * z) ** n
     measured(f"Y0's regular part, derivative {n}", error(jax.jit(y)(z * z), exact, (1 + 2 * z) ** -n), 1e-13)
-    z = z[z <= 6]
+    z = z[z <= 4]
     k = derivative(lambda q: special.k0_regular(q) - special.i0_of_square(q) * jnp.log(q) / 2, n)
     exact = (-1) ** n * sp.kv(n, z) / (2 * z) ** n
     measured(f"K0's regular part, derivative {n}", error(jax.jit(k)(z * z), exact, sp.iv(n, z) / (2 * z) ** n), 1e-13)
@@ -191,11 +191,18 @@ def test_complex(dtype, bound, measured):
     q, ones = jnp.asarray(table[0], dtype), jnp.ones(table.shape[1], dtype)
     i, di = jax.jit(lambda q: jax.jvp(special.i0_of_square, (q,), (ones,)))(q)
     k, dk = jax.jit(lambda q: jax.jvp(special.k0_of_square, (q,), (ones,)))(q)
-    regular = jax.jit(special.k0_regular)(q)
-    whole = table[2] + np.log(table[0]) * table[1] / 2
-    for made, exact in zip((i, k, di, dk, regular), (*table[1:], whole), strict=True):
+    for made, exact in zip((i, k, di, dk), table[1:], strict=True):
         assert made.dtype == dtype
         measured(f"complex argument, {np.dtype(dtype).name}", error(made, exact, 0.0), bound)
+
+
+def test_complex_regular_part(measured):
+    """Where its series holds, |q| <= 16."""
+    table = COMPLEX[np.abs(COMPLEX[:, 0]) <= 16].T
+    whole = table[2] + np.log(table[0]) * table[1] / 2
+    made = jax.jit(special.k0_regular)(jnp.asarray(table[0]))
+    assert table.shape[1] >= 3
+    measured("complex argument, K0's regular part", error(made, whole, 0.0), 5e-14)
 
 
 def test_both_sides_of_the_imaginary_axis(measured):

@@ -15,7 +15,7 @@ from edgewise.testing import check_kernel, laplacian
 SHIPPED = [
     ew.Laplace(dim=2),
     ew.Biharmonic(dim=2),
-    ew.Helmholtz(dim=2, wavenumber=3.0),
+    pytest.param(ew.Helmholtz(dim=2, wavenumber=3.0), marks=pytest.mark.slow),
     pytest.param(ew.ModifiedHelmholtz(dim=2, wavenumber=2.0), marks=pytest.mark.slow),
     pytest.param(ew.Helmholtz(dim=2, wavenumber=2.0 + 1.0j), marks=pytest.mark.slow),
 ]

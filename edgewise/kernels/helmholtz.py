@@ -36,7 +36,7 @@ class Helmholtz(AbstractKernel):
     wavenumber: Any
 
     def __init__(self, dim: int, wavenumber: Any):
-        self.dim, self.wavenumber = check_dim("Helmholtz", dim), number(wavenumber)
+        self.dim, self.wavenumber = check_dim("Helmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
 
     def log_part(self, q: Array) -> Array:
@@ -85,7 +85,7 @@ class ModifiedHelmholtz(AbstractKernel):
     wavenumber: Any
 
     def __init__(self, dim: int, wavenumber: Any):
-        self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim), number(wavenumber)
+        self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
 
     def log_part(self, q: Array) -> Array:

@@ -148,7 +148,7 @@ def dot(a: Array, b: Array) -> Array:
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
 
 
-def check_dim(name: str, dim: int) -> int:
+def check_dim(name: str, dim: int, more: str = "") -> int:
     if dim != 2:
-        raise ValueError(f"`{name}` is available for dim = 2, got dim = {dim!r}. Write `dim=2`.")
+        raise ValueError(f"`{name}` is available for dim = 2, got dim = {dim!r}. Write `{name}(dim=2{more})`.")
     return dim
