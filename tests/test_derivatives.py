@@ -49,6 +49,7 @@ def test_derivative_close_to_a_moving_boundary(measured):
     measured("derivative in t, near the curve", float(abs(slope / ((f[1] - f[0]) / (2 * step)) - 1)), 1e-6)
 
 
+@pytest.mark.slow
 def test_gmres_and_its_derivatives_agree_with_direct():
     def field(t, method):
         return ew.solve(problem(), t=t, method=method, quadrature=ew.Kress(256), tol=1e-13)(jnp.array([0.2, 0.1]))
@@ -89,6 +90,7 @@ def test_a_solution_is_a_pytree_that_leaves_jit():
     assert abs(doubled(point) - direct(point)) == 0
 
 
+@pytest.mark.slow
 def test_nodes_are_chosen_under_jit_too():
     point = jnp.array([0.1, 0.2])
     value = jax.jit(lambda t: ew.solve(problem(data=entire), t=t)(point))(1.5)
@@ -103,6 +105,7 @@ def test_derivatives_on_the_curve_itself():
     assert jnp.max(jnp.abs(solution.gradient(points) - slopes)) < 1e-10
 
 
+@pytest.mark.slow
 def test_numbers_inside_a_problem_may_be_traced():
     """Parameters are the better way, but a closure works: in the family, in the data, and with no parameter at all."""
     point = jnp.array([0.3, 0.2])

@@ -12,7 +12,8 @@ SIZES = [
     pytest.param(((1.15, 2.0), 2_000, 200), id="small"),
     pytest.param(((1.0, 1.15, 1.35, 1.45, 2.0), 20_000, 500), id="full", marks=pytest.mark.slow),
 ]
-REPRESENTATIONS = [ew.SingleLayer, ew.DoubleLayer, ew.Direct]
+
+REPRESENTATIONS = [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
 
 
 def paper_problem(representation, data=entire, side="interior", **options):
@@ -37,9 +38,7 @@ def test_paper_family_inside(representation, size, measured):
 
 
 @pytest.mark.parametrize("total", [0.0, 1.0])
-@pytest.mark.parametrize(
-    "representation", [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
-)
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_paper_family_outside(representation, total, measured):
     # All at least 0.3 from the curve at t = 1.15.
     places = np.array([[-0.02, 0.03], [0.03, -0.02], [0.0, 0.0]]) + np.array([0.05, 0.1])
@@ -61,6 +60,7 @@ def test_bounded_solution_has_its_constant_at_infinity(measured):
     measured("constant at infinity", abs(float(ew.solve(problem, t=1.5).at_infinity) - 0.7), 1e-10)
 
 
+@pytest.mark.slow
 def test_one_density_serves_both_sides(measured):
     solution = ew.solve(paper_problem(ew.SingleLayer, side="both"), t=1.15)
     inside = near_points(PAPER, {"t": 1.15}, "interior", 100)
@@ -81,9 +81,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", ["kite", pytest.param("ellipse", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("side", ["interior", "exterior"])
 @pytest.mark.parametrize("kind", ["Neumann", "Robin"])
-@pytest.mark.parametrize(
-    "representation", [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
-)
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_neumann_and_robin(representation, kind, side, shape, measured):
     family, places = SHAPES[shape]
     interior = side == "interior"

@@ -96,6 +96,7 @@ def test_a_linear_function_comes_out_at_infinity(measured):
     measured("biharmonic, linear function at infinity", float(error), 1e-9)
 
 
+@pytest.mark.slow
 def test_gmres_and_derivatives():
     """x0² is not biharmonic data's only extension: the field depends on the shape."""
     problem = ew.Problem(

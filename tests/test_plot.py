@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib")
 from edgewise import plot
 
 
+@pytest.mark.slow
 def test_a_hole_with_corners():
     """Corners are among the points of the outline, the hole runs clockwise and is left out."""
     vertices = [(0.2, -0.2), (1.0, -0.2), (0.6, 0.6)]
