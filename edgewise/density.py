@@ -24,8 +24,15 @@ class NodalDensity(AbstractDensity):
     values: Inexact[Array, "... n"]
     """A pair of densities has two rows."""
     components: int = eqx.field(static=True, default=1)
+    graded: bool = eqx.field(static=True, default=False)
+    """Whether nodes crowd towards corners; then the density is given at the nodes alone, since it is infinite there."""
 
     def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
+        if self.graded:
+            raise ValueError(
+                "The density of a curve with corners is given at the nodes, not between them: expected no call. Read "
+                "`solution.density.values` at `solution.boundary.s`."
+            )
         nodes = self.s.reshape(self.components, -1)
         values = self.values.reshape(*self.values.shape[:-1], self.components, -1)
         turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, self.components - 1) if self.components > 1 else 0

@@ -254,7 +254,8 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
             "residual": residual,
             "resolution": resolution,
         }
-        nodal = NodalDensity(member.boundary.s, density, member.boundary.components)
+        graded = isinstance(member.quadrature, Graded)
+        nodal = NodalDensity(member.boundary.s, density, member.boundary.components, graded)
         return nodal, member.boundary, strengths, member.quadrature, result, stats
 
     return jax.vmap(one)(member, unknown, applications, residual)

@@ -228,6 +228,8 @@ def test_solve(name, data, measured):
     problem = ew.Problem(family, None, ew.SingleLayer(LAPLACE), data, "interior")
     solution = ew.solve(problem)
     assert solution.result.ok and solution.stats["num_nodes"] <= 1200
+    with pytest.raises(ValueError, match="given at the nodes, not between them"):
+        solution.density(jnp.array(0.3))
     rule = solution.quadrature
     fine = rule.position(ew.Graded(3 * rule.num_nodes).grid()[0], family, {}, np.float64)
     error = jnp.abs(solution(fine.x) - jax.vmap(data)(fine.x))
