@@ -13,13 +13,13 @@ from edgewise import linear
 from edgewise.density import NodalDensity
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import Interval
-from edgewise.potentials import Member, Neumann, SingleLayer, Strengths
+from edgewise.potentials import Member, SingleLayer, Strengths
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
 from edgewise.quadrature.rule import next_shared, sides
+from edgewise.resolution import code_of, resolution_of
 from edgewise.solution import Code, Result, Solution
-from edgewise.special import tail
 from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
 
 logger = logging.getLogger("edgewise")
@@ -245,8 +245,8 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
         n = member.boundary.s.shape[0] * member.condition.channels
         density = member.representation.density(member, unknown[:n])
         strengths = member.representation.strengths(member, density, unknown[n:])
-        resolution, growth = _resolution(member, strengths)
-        code = _code(member, resolution, growth, residual, settings)
+        resolution, growth = resolution_of(member, strengths)
+        code = code_of(member, resolution, growth, residual, settings)
         result = Result(code, jnp.zeros_like(code))
         stats = {
             "num_nodes": jnp.asarray(member.boundary.s.shape[0]),
@@ -259,62 +259,6 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
         return nodal, member.boundary, strengths, member.quadrature, result, stats
 
     return jax.vmap(one)(member, unknown, applications, residual)
-
-
-def _resolution(member: Member, strengths: Strengths) -> tuple[Array, Array]:
-    """What the nodes leave out, relative to the data: of the density, and of kernels that are narrower than it.
-
-    Also by how much the densities exceed the data, which a well-posed problem keeps within a few orders.
-    """
-    size = jnp.max(jnp.abs(member.data))
-    if member.condition.takes_flux:
-        size = size * jnp.max(member.boundary.jacobian)
-    curves = member.boundary.split()
-    parts = [p.reshape(curves.s.shape) for p in (strengths.single, strengths.double) if p is not None]
-    largest = jnp.stack([jnp.max(jnp.abs(part)) for part in parts]).max()
-    growth = largest / jnp.where(size > 0, size, 1)
-    scale = jnp.maximum(size, largest)
-    scale = jnp.where(scale > 0, scale, 1)
-    # Of a pair for an equation of fourth order, waves of number m change the gradient by m^-2 and m^-1 of their amplitude.
-    half = member.quadrature.num_nodes / 2
-    factors = (half**-2, half**-1) if member.condition.channels == 2 else (1.0, 1.0)
-    missed = jnp.stack([f * jax.vmap(tail)(part) for f, part in zip(factors, parts, strict=False)]).max() / scale
-    graded = isinstance(member.quadrature, Graded)
-    if not graded and set(member.representation.layers(member.condition)) != {"single"}:
-        defect = jnp.max(jax.vmap(member.quadrature.gauss_defect)(curves))
-    else:
-        # The logarithm is milder than Gauss's kernel by a factor 2/n; it hurts where there is a density to integrate. On
-        # squares, wedges and airfoils this is the misfit on the boundary within a factor of three.
-        defects = jax.vmap(lambda curve: member.quadrature.gauss_defect(curve, sampling=1))(curves)
-        amounts = jnp.abs(parts[0] * curves.jacobian if strengths.single is None else parts[0])
-        defects = defects * amounts[:, :: amounts.shape[1] // defects.shape[1]]
-        defect = 2 / member.quadrature.num_nodes * jnp.max(defects) / scale
-    # Kernels that decay within a few nodes are missed by e^{-6/(rate · step)}, measured for rate · step of 0.2 to 1.
-    rate = jnp.asarray(member.representation.kernel.rate) * jnp.max(member.boundary.weight)
-    narrow = jnp.where(rate > 0, jnp.exp(-6 / jnp.where(rate > 0, rate, 1)), 0)
-    return jnp.maximum(jnp.maximum(missed, defect), narrow), growth
-
-
-def _code(member: Member, resolution: Array, growth: Array, residual: Array, settings: Settings) -> Array:
-    # Far from the origin the nodes themselves are rounded, and more of them do not help.
-    x = member.boundary.x
-    rounding = 64 * jnp.finfo(settings.dtype).eps * jnp.max(jnp.abs(x)) / jnp.max(jnp.abs(x - x.mean(axis=0)))
-    # Equations of the first kind amplify rounding by the number of nodes, a pair of fourth order by its square.
-    n = member.quadrature.num_nodes
-    rounding = jnp.maximum(
-        rounding, jnp.finfo(settings.dtype).eps * (2 * n**2 if member.condition.channels == 2 else 8 * n)
-    )
-    code = jnp.where(resolution <= jnp.maximum(settings.tol, rounding), Code.CONVERGED, Code.UNRESOLVED)
-    code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
-    code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
-    laplacian = member.representation.kernel.polynomials == 1
-    if laplacian and isinstance(member.condition, Neumann) and member.side == "interior":
-        # The square root of rounding: what data computed in this precision can be expected to satisfy, with room.
-        allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))
-        resolved = code == Code.CONVERGED
-        code = jnp.where(resolved & (jnp.abs(member.integral(member.data)) > allowed), Code.INCOMPATIBLE, code)
-    finite = jnp.all(jnp.isfinite(member.data)) & jnp.all(jnp.isfinite(member.value_weight))
-    return jnp.where(finite, code, Code.NOT_FINITE)
 
 
 def _check_capacity(problem: Problem, values: Values, count: int, settings: Settings) -> None:

@@ -39,6 +39,11 @@ class Boundary(eqx.Module):
         """Length of a curve, area of a surface."""
         return self.weight.sum()
 
+    @property
+    def velocity(self) -> Float[Array, "n 2"]:
+        """Of a plane curve, per unit of the rule's own coordinate: the normal turned counterclockwise, times jacobian."""
+        return self.jacobian[:, None] * jnp.stack([-self.normal[:, 1], self.normal[:, 0]], axis=-1)
+
     def split(self) -> "Boundary":
         """The curves one by one, along a new first axis."""
         split = jax.tree_util.tree_map(lambda leaf: leaf.reshape(self.components, -1, *leaf.shape[1:]), self)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -10,7 +11,21 @@ from edgewise.geometry.family import AbstractCurve
 from edgewise.geometry.parameters import Parameter, number
 
 
-class Translate(AbstractCurve):
+class AbstractMoved(AbstractCurve):
+    """A family in another place: its corners stay where they are on the curve."""
+
+    family: eqx.AbstractVar[AbstractCurve]
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.family.corners
+
+    @property
+    def corner_power(self) -> float:
+        return self.family.corner_power
+
+
+class Translate(AbstractMoved):
     """A family moved by `offset`, two numbers or the name of a vector parameter.
 
     >>> from edgewise.geometry.curves import Ellipse
@@ -32,16 +47,8 @@ class Translate(AbstractCurve):
     def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
         return self.family.from_corner(corner, delta, parameters)
 
-    @property
-    def corners(self) -> tuple[float, ...]:
-        return self.family.corners
 
-    @property
-    def corner_power(self) -> float:
-        return self.family.corner_power
-
-
-class Rotate(AbstractCurve):
+class Rotate(AbstractMoved):
     """A family turned counterclockwise about the origin by `angle` (radians).
 
     >>> from edgewise.geometry.curves import Ellipse
@@ -61,21 +68,13 @@ class Rotate(AbstractCurve):
     def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
         return self._turn(self.family.from_corner(corner, delta, parameters))
 
-    @property
-    def corners(self) -> tuple[float, ...]:
-        return self.family.corners
-
-    @property
-    def corner_power(self) -> float:
-        return self.family.corner_power
-
     def _turn(self, point: Array) -> Array:
         cosine, sine = jnp.cos(self.angle), jnp.sin(self.angle)
         x, y = point
         return jnp.stack([cosine * x - sine * y, sine * x + cosine * y])
 
 
-class Scale(AbstractCurve):
+class Scale(AbstractMoved):
     """A family scaled about the origin by `factor`.
 
     >>> from edgewise.geometry.curves import Kite
@@ -96,14 +95,6 @@ class Scale(AbstractCurve):
 
     def from_corner(self, corner: Array, delta: Array, parameters: Mapping[str, Any]) -> Array:
         return self.factor * self.family.from_corner(corner, delta, parameters)
-
-    @property
-    def corners(self) -> tuple[float, ...]:
-        return self.family.corners
-
-    @property
-    def corner_power(self) -> float:
-        return self.family.corner_power
 
 
 def _curve(family: Any) -> AbstractCurve:

@@ -56,9 +56,9 @@ class Helmholtz(AbstractKernel):
         return jnp.imag(self.wavenumber) if jnp.iscomplexobj(self.wavenumber) else 0.0
 
     def refusal(self) -> str | None:
-        if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
+        k = _known(self.wavenumber)
+        if k is None:
             return None
-        k = np.asarray(self.wavenumber)
         wrong = (np.imag(k) < 0) | ((np.imag(k) == 0) & (np.real(k) <= 0))
         if np.any(wrong):
             first = k[wrong][0] if k.ndim else k[()]
@@ -99,14 +99,19 @@ class ModifiedHelmholtz(AbstractKernel):
         return self.wavenumber
 
     def refusal(self) -> str | None:
-        if isinstance(self.wavenumber, Parameter) or not is_concrete(self.wavenumber):
+        k = _known(self.wavenumber)
+        if k is None:
             return None
-        k = np.asarray(self.wavenumber)
         if np.iscomplexobj(k) or np.any(k <= 0):
             first = k[np.iscomplexobj(k) | (k <= 0)][0] if k.ndim else k[()]
             cure = "Use `Laplace(dim=2)`" if first == 0 else "For waves use `Helmholtz(dim=2, wavenumber=...)`"
             return f"The wavenumber of `ModifiedHelmholtz` is {first}; expected a positive number. {cure}."
         return None
+
+
+def _known(wavenumber: Any) -> np.ndarray | None:
+    """The wavenumber, where it is neither a parameter's name nor traced."""
+    return None if isinstance(wavenumber, Parameter) or not is_concrete(wavenumber) else np.asarray(wavenumber)
 
 
 def _decay(wavenumber: Array) -> Array:

@@ -15,6 +15,8 @@ from edgewise.potentials.representation import (
     Strengths,
     double_jump,
     identity_like,
+    layers_for,
+    row_scale,
     unserved_order,
 )
 
@@ -41,9 +43,7 @@ class CombinedField(AbstractRepresentation):
             raise ValueError(f"`coupling` must be one number or a parameter's name, got {coupling!r}.")
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
-        value: tuple[Layer, ...] = ("single", "double") if condition.takes_value else ()
-        flux: tuple[Layer, ...] = ("adjoint_double", "hypersingular") if condition.takes_flux else ()
-        return value + flux
+        return layers_for(condition, ("single", "double"), ("adjoint_double", "hypersingular"))
 
     def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
         return (1,) if condition.takes_flux else (0,)
@@ -68,10 +68,10 @@ class CombinedField(AbstractRepresentation):
         if member.condition.takes_flux:
             adjoint = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
             matrix = matrix + member.layer(self.kernel, "hypersingular") + factor * adjoint
-        return member.boundary.jacobian[:, None] * matrix if member.condition.takes_flux else matrix
+        return row_scale(member)[:, None] * matrix
 
     def rhs(self, member: Member) -> Array:
-        return member.boundary.jacobian * member.data if member.condition.takes_flux else member.data
+        return row_scale(member) * member.data
 
     def density(self, member: Member, unknown: Array) -> Array:
         return unknown

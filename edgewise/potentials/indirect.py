@@ -15,6 +15,8 @@ from edgewise.potentials.representation import (
     constant_column,
     double_jump,
     identity_like,
+    layers_for,
+    row_scale,
     unserved_order,
 )
 
@@ -36,9 +38,7 @@ class SingleLayer(AbstractRepresentation):
     cure: bool = eqx.field(static=True, default=True)
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
-        value: tuple[Layer, ...] = ("single",) if condition.takes_value else ()
-        flux: tuple[Layer, ...] = ("adjoint_double",) if condition.takes_flux else ()
-        return value + flux
+        return layers_for(condition, ("single",), ("adjoint_double",))
 
     def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
         return (0,) if condition.takes_flux else (-1,)
@@ -99,9 +99,7 @@ class DoubleLayer(AbstractRepresentation):
     kernel: AbstractKernel
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
-        value: tuple[Layer, ...] = ("double",) if condition.takes_value else ()
-        flux: tuple[Layer, ...] = ("hypersingular",) if condition.takes_flux else ()
-        return value + flux
+        return layers_for(condition, ("double",), ("hypersingular",))
 
     def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
         return (1,) if condition.takes_flux else (0,)
@@ -121,7 +119,7 @@ class DoubleLayer(AbstractRepresentation):
             matrix = matrix + member.value_weight[:, None] * value
         if member.condition.takes_flux:
             matrix = matrix + member.layer(self.kernel, "hypersingular")
-        scale = _row_scale(member)
+        scale = row_scale(member)
         matrix = scale[:, None] * matrix
         if not self.kernel.polynomials:
             return matrix
@@ -130,14 +128,14 @@ class DoubleLayer(AbstractRepresentation):
     def rhs(self, member: Member) -> Array:
         data = member.data
         if not self.kernel.polynomials:
-            return _row_scale(member) * data
+            return row_scale(member) * data
         if member.side == "exterior":
             even = self._even_charge(member)
             if member.condition.takes_value:
                 data = data - member.value_weight * (member.layer(self.kernel, "single") @ even)
             if member.condition.takes_flux:
                 data = data - (member.layer(self.kernel, "adjoint_double") @ even - even / 2)
-        return jnp.append(_row_scale(member) * data, jnp.zeros((), data.dtype))
+        return jnp.append(row_scale(member) * data, jnp.zeros((), data.dtype))
 
     def density(self, member: Member, unknown: Array) -> Array:
         return unknown
@@ -155,11 +153,6 @@ class DoubleLayer(AbstractRepresentation):
     def _even_charge(self, member: Member) -> Array:
         """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""
         return _total(member) / (jnp.sum(member.step) * member.boundary.jacobian)
-
-
-def _row_scale(member: Member) -> Array:
-    """The jacobian for a hypersingular equation, 1 for others."""
-    return member.boundary.jacobian if member.condition.takes_flux else jnp.ones_like(member.boundary.jacobian)
 
 
 def _total(member: Member) -> Array:

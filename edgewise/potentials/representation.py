@@ -112,6 +112,16 @@ class AbstractRepresentation(eqx.Module):
         """The layers and the polynomial that make the field."""
 
 
+def layers_for(condition: AbstractCondition, value: tuple[Layer, ...], flux: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Those that make u, those that make ∂u/∂n, or both, as the condition takes them."""
+    return (value if condition.takes_value else ()) + (flux if condition.takes_flux else ())
+
+
+def row_scale(member: Member) -> Array:
+    """What a hypersingular equation is multiplied by: the jacobian, since it is large where nodes crowd; 1 for others."""
+    return member.boundary.jacobian if member.condition.takes_flux else jnp.ones_like(member.boundary.jacobian)
+
+
 def double_jump(side: Side) -> float:
     """Double layer on the boundary: principal value plus this times the density."""
     return {"interior": -0.5, "exterior": 0.5, "both": 0.0}[side]
@@ -144,7 +154,3 @@ def unserved_order(kernel: AbstractKernel, condition: AbstractCondition) -> str 
     if condition.channels != 1:
         return "`Clamped` prescribes two numbers, for equations of order four. Use `Dirichlet()` or `Neumann()`"
     return None
-
-
-def zero_polynomial(member: Member) -> Array:
-    return jnp.zeros(0, member.boundary.x.dtype)

@@ -51,7 +51,7 @@ class SmoothSource(AbstractSource):
         """From nodes that are `CLOSE_OVERSAMPLING` times as many as those of the densities."""
         self.density_nodes = boundary.s.shape[0] // CLOSE_OVERSAMPLING
         self.x = boundary.x
-        self.velocity = boundary.jacobian[:, None] * jnp.stack([-boundary.normal[:, 1], boundary.normal[:, 0]], axis=-1)
+        self.velocity = boundary.velocity
         self.step = boundary.weight / boundary.jacobian
         self.modes = curve_modes(boundary.x[::CLOSE_OVERSAMPLING])
         arm = self.x - self.x.mean(axis=0)

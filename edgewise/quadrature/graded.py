@@ -14,15 +14,15 @@ from edgewise.geometry import AbstractCurve, AbstractFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import dot
 from edgewise.precision import is_concrete
-from edgewise.quadrature.panels import PANEL_NODES, PanelSource, panel_grid
+from edgewise.quadrature.panel_source import PANEL_NODES, PanelSource
+from edgewise.quadrature.panels import panel_grid
 from edgewise.quadrature.periodic import (
     circulant_rows,
-    coincidence,
     hypersingular_log,
     kernel_values,
     log_correction,
     log_factors,
-    off_diagonal,
+    seen_angles,
 )
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared, sides
 from edgewise.quadrature.source import AbstractSource
@@ -137,15 +137,9 @@ class Graded(AbstractQuadrature):
 
 
 def missing_angle(boundary: Boundary) -> Float[Array, " n"]:
-    """By how much the double layer of log |d|², density one, falls short of 2π at the nodes; -2π round a hole."""
-    kernel = off_diagonal(jnp.log, "double", boundary, boundary)
-    values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
-    sums = jnp.sum(values * boundary.weight, axis=1)
-    # The total turning: 2π counterclockwise.
-    return (
-        2 * np.pi * jnp.sign(jnp.sum(boundary.weight * dot(boundary.x - boundary.x.mean(axis=0), boundary.normal)))
-        - sums
-    )
+    """By how much twice the angle at which nodes see the curve falls short of 2π; of -2π round a hole."""
+    area = jnp.sum(boundary.weight * dot(boundary.x - boundary.x.mean(axis=0), boundary.normal))
+    return 2 * np.pi * jnp.sign(area) - seen_angles(boundary)
 
 
 def grade(sigma: Any, corners: tuple[float, ...], order: float, floor: float) -> tuple[Any, Any, Any]:

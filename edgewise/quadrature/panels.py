@@ -30,15 +30,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 from numpy.polynomial import legendre
 
-from edgewise.geometry import Boundary
-from edgewise.quadrature.source import AbstractSource, Weights
-from edgewise.special import wave_numbers
+from edgewise.quadrature.source import Weights, as_complex
 
 ORDER = 16
-# Equispaced nodes of a density on the length of a panel: Gauss's are twice as many.
-PANEL_NODES = 8
-# The plain rule may not be enough where a node is nearer than this, in units of half a panel.
-SUSPECT = 3.0
 # Panels that are looked at for a root: those nearest to the target. A root is close to two or three of each side of a
 # corner, or of either bank of a channel.
 NEAR = 12
@@ -52,12 +46,12 @@ FINE = 2 * ORDER
 FORWARD = 1.2 + 1 / 1.2
 START = FINE + 72
 
-_T, _W = legendre.leggauss(ORDER)
+NODES, _W = legendre.leggauss(ORDER)
 _T_FINE, _W_FINE = legendre.leggauss(FINE)
 # From nodal values to Legendre's coefficients; their transposes take moments to nodal weights.
 _TRANSFORM, _TRANSFORM_FINE = (
     (np.arange(len(t))[:, None] + 0.5) * legendre.legvander(t, len(t) - 1).T * w
-    for t, w in ((_T, _W), (_T_FINE, _W_FINE))
+    for t, w in ((NODES, _W), (_T_FINE, _W_FINE))
 )
 # From nodal values of the velocity to the coefficients of ζ, less its mean; from coefficients to those of the derivative.
 _INTEGRAL = np.stack([legendre.legint(row) for row in np.eye(ORDER)], axis=1) @ _TRANSFORM
@@ -80,49 +74,10 @@ class Panels(eqx.Module):
     """Half the length of a panel in σ."""
 
 
-class PanelSource(AbstractSource):
-    """Gauss's nodes on equal panels of one curve, for densities at n equispaced nodes in the middle of their cells."""
-
-    panels: Panels
-    x: Float[Array, "k 2"]
-    velocity: Float[Array, "k 2"]
-    step: Float[Array, " k"]
-
-    def __init__(self, nodes: Boundary, step: Float[Array, " k"]):
-        assert nodes.anchor is not None and nodes.offset is not None, "panels are measured from corners"
-        tangent = jnp.stack([-nodes.normal[:, 1], nodes.normal[:, 0]], axis=-1)
-        self.x, self.velocity, self.step = nodes.x, nodes.jacobian[:, None] * tangent, step
-        offset, velocity = (part.reshape(-1, ORDER, 2) for part in (nodes.offset, self.velocity))
-        self.panels = Panels(nodes.anchor[::ORDER], offset, velocity, step.reshape(-1, ORDER).sum(axis=1) / 2)
-
-    def spread(self, values: Array) -> Array:
-        n = values.shape[0]
-        # Node l of every panel is the same way from the equispaced nodes: one shift of all of them, every eighth kept.
-        shift = jnp.asarray((_T + 1) / 2 * PANEL_NODES - 0.5) * (2 * np.pi / n)
-        modes = np.where(2 * np.abs(wave_numbers(n)) == n, 0, wave_numbers(n))
-        waves = jnp.exp(1j * modes * shift[:, None])
-        # The highest mode of an even grid is a cosine.
-        waves = waves.at[:, n // 2].set(jnp.cos(n / 2 * shift))
-        shifted = jnp.fft.ifft(jnp.fft.fft(values) * waves, axis=-1)[:, ::PANEL_NODES].T.reshape(-1)
-        shifted = shifted if jnp.iscomplexobj(values) else shifted.real
-        return shifted.astype(jnp.result_type(values, self.x.dtype))
-
-    def thinned(self, values: Array) -> Array:
-        return values
-
-    def may_be_close(self, target: Array) -> Array:
-        squares = _square(_complex(target) - _complex(self.x)).reshape(-1, ORDER)
-        unit = _square(_complex(self.panels.velocity) * self.panels.half[:, None])
-        return jnp.any(squares < SUSPECT**2 * unit)
-
-    def weights(self, target: Array, left: bool) -> tuple[Weights, Array, Array]:
-        return panel_weights(self.panels, target, left)
-
-
 def panel_grid(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gauss's nodes and weights in σ for the panels between consecutive edges, panel by panel."""
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
-    return (middle[:, None] + half[:, None] * _T).ravel(), (half[:, None] * _W).ravel()
+    return (middle[:, None] + half[:, None] * NODES).ravel(), (half[:, None] * _W).ravel()
 
 
 def panel_weights(
@@ -134,18 +89,18 @@ def panel_weights(
     target belongs to either side, and takes the limit from the `left` one or from the right one.
     """
     dtype = panels.offset.dtype
-    velocity, half = _complex(panels.velocity), panels.half[:, None]
-    away = _complex(target) - _complex(panels.anchor)
-    d = away[:, None] - _complex(panels.offset)
+    velocity, half = as_complex(panels.velocity), panels.half[:, None]
+    away = as_complex(target) - as_complex(panels.anchor)
+    d = away[:, None] - as_complex(panels.offset)
 
     # How far the target is from a node, in units of the panel's coordinate there.
-    nodal = jax.lax.stop_gradient(_square(d) / jnp.maximum(_square(velocity * half), jnp.finfo(dtype).tiny))
+    nodal = jax.lax.stop_gradient(square(d) / jnp.maximum(square(velocity * half), jnp.finfo(dtype).tiny))
     _, near = jax.lax.top_k(-jnp.min(nodal, axis=1), min(NEAR, d.shape[0]))
-    start = jnp.asarray(_T, dtype)[jnp.argmin(nodal[near], axis=1)]
+    start = jnp.asarray(NODES, dtype)[jnp.argmin(nodal[near], axis=1)]
 
     # Integrated from the velocity: the rounding of positions would be magnified by every derivative.
     modes = half * (velocity @ jnp.asarray(_INTEGRAL.T, dtype))
-    away = away - _complex(panels.offset) @ jnp.asarray(_W / 2, dtype)
+    away = away - as_complex(panels.offset) @ jnp.asarray(_W / 2, dtype)
     first, last, meets = _edges(modes, away)
     # That of the whole curve: a corner at the origin would know targets far better than their own coordinates do.
     size = jnp.maximum(jnp.max(jnp.abs(target)), jnp.max(jnp.abs(panels.anchor[:, None] + panels.offset)))
@@ -157,9 +112,9 @@ def panel_weights(
 
     swapped = jnp.zeros(d.shape[:1], bool).at[near].set(applies)[:, None]
     # Where the other rule is taken, and where a node is nearer than can be squared, this one must stay finite.
-    d = jnp.where(swapped | (_square(d) < jnp.finfo(dtype).tiny), 1, d)
+    d = jnp.where(swapped | (square(d) < jnp.finfo(dtype).tiny), 1, d)
     gauss = half * jnp.asarray(_W, dtype)
-    log = jnp.where(swapped, jnp.zeros_like(gauss).at[near].set(log), gauss * jnp.log(_square(d)))
+    log = jnp.where(swapped, jnp.zeros_like(gauss).at[near].set(log), gauss * jnp.log(square(d)))
     pole = jnp.where(swapped, jnp.zeros_like(d).at[near].set(pole), gauss / d)
     winding = -jnp.sum(velocity * pole).imag / (2 * np.pi)
     on_boundary = jnp.any(on_panel) | jnp.any(meets & (jnp.abs(last) < rounding))
@@ -208,10 +163,10 @@ def _swapped(
     log, pole = taken.astype(dtype) @ log, (taken / gaps) @ pole
 
     quotient = jnp.asarray(_TO_FINE, dtype) @ quotient
-    quotient = jnp.where(_square(quotient) > eps**2, quotient, eps)
+    quotient = jnp.where(square(quotient) > eps**2, quotient, eps)
     quotient = jnp.where(taken[0], quotient, 1)
     to_fine = jnp.asarray(_TRANSFORM_FINE.T, dtype)
-    log = to_fine @ log + jnp.asarray(_W_FINE, dtype) * (jnp.log(_square(quotient)) + 2 * jnp.log(scale))
+    log = to_fine @ log + jnp.asarray(_W_FINE, dtype) * (jnp.log(square(quotient)) + 2 * jnp.log(scale))
     from_fine = half * jnp.asarray((_TO_FINE[:, :ORDER] @ _TRANSFORM).T, dtype)
     log, pole = from_fine @ log, from_fine @ (to_fine @ pole / (-scale * quotient))
     on_panel = taken[0] & on_line & (jnp.abs(roots[0].real) < 1 + tolerance)
@@ -256,9 +211,9 @@ def _roots(modes: Array, w: Array, start: Array) -> tuple[Complex[Array, " 3"], 
 
     def newton(t, taken):
         value, slope = _series(modes, t, 1)
-        regular = taken & (_square(slope) > eps)
+        regular = taken & (square(slope) > eps)
         step = (w - value) / jnp.where(regular, slope, 1)
-        return t + jnp.where(regular & (_square(step) < 0.01), step, 0)
+        return t + jnp.where(regular & (square(step) < 0.01), step, 0)
 
     # At the root these steps change nothing but carry the first and second derivatives in curve and target.
     t = jax.lax.fori_loop(0, 2, lambda _, t: jax.vmap(newton)(t, taken), jnp.where(taken, t, 0))
@@ -268,10 +223,10 @@ def _roots(modes: Array, w: Array, start: Array) -> tuple[Complex[Array, " 3"], 
 def _edge_distance(direct: Array, gap: Array, quotient: Array, half: Array) -> Array:
     """±1 - t₀; near the edge from its place in the plane, which the next panel shares, and never zero."""
     eps = jnp.finfo(half.dtype).eps
-    shared = (_square(direct) < 1e-4) & (_square(quotient) > 1e-8)
+    shared = (square(direct) < 1e-4) & (square(quotient) > 1e-8)
     distance = jnp.where(shared, gap / jnp.where(shared, quotient, 1), direct)
     floor = eps**1.5 / half
-    return jnp.where(_square(distance) < floor**2, floor, distance)
+    return jnp.where(square(distance) < floor**2, floor, distance)
 
 
 def _moments(t: Array, plus: Array, minus: Array, up: Array) -> tuple[Float[Array, " 32"], Complex[Array, " 32"]]:
@@ -345,9 +300,6 @@ def _series(modes: Array, t: Array, order: int) -> Array:
     return total
 
 
-def _square(z: Array) -> Array:
+def square(z: Complex[Array, "..."]) -> Float[Array, "..."]:
+    """|z|²."""
     return z.real**2 + z.imag**2
-
-
-def _complex(vector: Array) -> Array:
-    return jax.lax.complex(vector[..., 0], vector[..., 1])

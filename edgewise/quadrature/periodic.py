@@ -6,14 +6,30 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
-from edgewise.geometry import AbstractFamily, Boundary
+from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import displacement, layer_of
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared, sides
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
-class Trapezoid(AbstractQuadrature):
+class AbstractPeriodic(AbstractQuadrature):
+    """Equispaced nodes with equal weights, on smooth closed curves alone."""
+
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        return equispaced(self.num_nodes)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        shares = sides(family)
+        if shares:
+            raise ValueError(
+                f"`{type(self).__name__}({self.num_nodes})` is for smooth curves; this one has corners. "
+                f"Use `Graded({next_shared(self.num_nodes, shares)})`."
+            )
+        return super().place(family, parameters, dtype)
+
+
+class Trapezoid(AbstractPeriodic):
     """Equispaced nodes, equal weights, for smooth integrands on smooth closed curves.
 
     Converges geometrically in `num_nodes` on analytic data: for the double layer of Laplace, whose kernel tends to
@@ -26,13 +42,6 @@ class Trapezoid(AbstractQuadrature):
     def __init__(self, num_nodes: int):
         self.num_nodes = check_num_nodes("Trapezoid", num_nodes, even=False)
 
-    def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        return equispaced(self.num_nodes)
-
-    def place(self, family, parameters, dtype) -> Boundary:
-        refuse_corners(self, family)
-        return super().place(family, parameters, dtype)
-
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
     ) -> Inexact[Array, "n n"]:
@@ -43,7 +52,7 @@ class Trapezoid(AbstractQuadrature):
         return gauss_defect(boundary, sampling=1) if self.num_nodes % 4 == 0 else jnp.zeros_like(boundary.s)
 
 
-class Kress(AbstractQuadrature):
+class Kress(AbstractPeriodic):
     """Trapezoid rule with Kress's weights for the logarithm, on smooth closed curves.
 
     Splits a kernel into A log(4 sin²((σ - σ')/2)) + B with smooth A and B; the first term gets weights that are exact
@@ -67,13 +76,6 @@ class Kress(AbstractQuadrature):
     def __init__(self, num_nodes: int):
         self.num_nodes = check_num_nodes("Kress", num_nodes, even=True)
 
-    def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        return equispaced(self.num_nodes)
-
-    def place(self, family, parameters, dtype) -> Boundary:
-        refuse_corners(self, family)
-        return super().place(family, parameters, dtype)
-
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
     ) -> Inexact[Array, "n n"]:
@@ -91,15 +93,6 @@ class Kress(AbstractQuadrature):
 
     def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
         return gauss_defect(boundary, sampling) if self.num_nodes * sampling % 4 == 0 else jnp.zeros_like(boundary.s)
-
-
-def refuse_corners(rule: AbstractQuadrature, family: AbstractFamily) -> None:
-    shares = sides(family)
-    if shares:
-        raise ValueError(
-            f"`{type(rule).__name__}({rule.num_nodes})` is for smooth curves; this one has corners. "
-            f"Use `Graded({next_shared(rule.num_nodes, shares)})`."
-        )
 
 
 def refined(boundary: Boundary) -> Boundary:
@@ -124,10 +117,18 @@ def gauss_defect(boundary: Boundary, sampling: int) -> Float[Array, " m"]:
     """
     step = 4 // sampling
     nodes = jax.tree_util.tree_map(lambda leaf: leaf[::step], boundary)
-    kernel = off_diagonal(jnp.log, "double", nodes, nodes)
-    values = jnp.where(coincidence(*kernel.shape), nodes.curvature, kernel)
     # Round a hole, clockwise, the sign is the other.
-    return (jnp.abs(jnp.sum(values * nodes.weight * step, axis=1)) / (4 * np.pi) - 0.5) ** 4
+    return (jnp.abs(seen_angles(nodes) * step) / (4 * np.pi) - 0.5) ** 4
+
+
+def seen_angles(boundary: Boundary) -> Float[Array, " n"]:
+    """The double layer of log |d|², density one, by the plain rule: twice the angle at which a node sees the curve.
+
+    That angle is π, on a curve that runs clockwise -π.
+    """
+    kernel = off_diagonal(jnp.log, "double", boundary, boundary)
+    values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
+    return jnp.sum(values * boundary.weight, axis=1)
 
 
 def log_correction(num_nodes: int) -> np.ndarray:
