@@ -10,7 +10,7 @@ import pytest
 
 import edgewise as ew
 from edgewise import plot
-from edgewise.cli import demo, doctor, main, output
+from edgewise.cli import demo, doctor, main
 
 ROOT = Path(__file__).parent.parent
 
@@ -106,19 +106,6 @@ def test_demo_refuses_a_file_as_folder_before_it_computes(tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == "" and "expected a folder" in said.err and "Traceback" not in said.err
     assert path.read_text() == "mine"
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "table.md"
-    path.write_text("old")
-
-    def half(file):
-        file.write(b"ne")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        output.write(path, half)
-    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
 def test_figure_of_an_exterior_field_without_truth():

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise import __version__, plot
-from edgewise.cli.output import make_folder, table, to_json, write, write_text
+from edgewise.cli.output import make_folder, table, to_json
+from edgewise.files import write, write_text
 from edgewise.precision import enable_x64
 from edgewise.presets import preset
 from edgewise.problem import Problem
