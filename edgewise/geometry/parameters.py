@@ -148,29 +148,29 @@ class Box(eqx.Module):
         self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None
     ) -> tuple[dict[str, Array], frozenset[str]]:
         """The parameters as arrays, defaults filled in, and the names of those with a leading batch axis."""
-        example = ", ".join(f"{name}={_example(spec)}" for name, spec in self.specs)
+        call = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
         unknown = [name for name in given if name not in self.names]
         if unknown:
             raise ValueError(
                 f"Unknown parameter{'s' * (len(unknown) > 1)} {_ticked(unknown)}; this problem has "
-                f"{_ticked(self.names) or 'none'}. Write `solve(problem{', ' * bool(example)}{example})`."
+                f"{_ticked(self.names) or 'none'}. Write `solve(problem{', ' * bool(call)}{call})`."
             )
         values, batched, lengths = {}, set(), {}
         for name, spec in self.specs:
             if name not in given and spec.default is None:
-                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. Write `solve(problem, {example})`.")
+                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. Write `solve(problem, {call})`.")
             value = given.get(name, spec.default)
             try:
                 value = jnp.asarray(None if isinstance(value, str) else value, dtype)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"`{name}` must be {spec.kind} {spec}, got {given[name]!r}. Write `{name}={_example(spec)}`."
+                    f"`{name}` must be {spec.kind} {spec}, got {given[name]!r}. Write `{name}={example(spec)}`."
                 ) from None
             rank = len(spec.shape)
             if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
                 raise ValueError(
                     f"`{name}` has shape {value.shape}; expected {spec.shape}, or (members, *{spec.shape}) for a batch. "
-                    f"Write `{name}={_example(spec)}`."
+                    f"Write `{name}={example(spec)}`."
                 )
             if value.ndim > rank:
                 batched.add(name)
@@ -287,7 +287,8 @@ def _nested_tuple(array: np.ndarray) -> Any:
     return float(array) if array.ndim == 0 else tuple(_nested_tuple(row) for row in array)
 
 
-def _example(spec: Interval | Direction | Angle) -> str:
+def example(spec: Interval | Direction | Angle) -> str:
+    """A value that fits, as one would write it; for messages."""
     if isinstance(spec, Interval):
         return str(((np.asarray(spec.low) + np.asarray(spec.high)) / 2).tolist())
     if isinstance(spec, Direction):
