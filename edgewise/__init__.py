@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from edgewise.kernels import Helmholtz as Helmholtz
     from edgewise.kernels import Laplace as Laplace
     from edgewise.kernels import ModifiedHelmholtz as ModifiedHelmholtz
+    from edgewise.learn.fit import fit as fit
+    from edgewise.learn.operator import Operator as Operator
+    from edgewise.learn.recipes import Recipe as Recipe
+    from edgewise.learn.recipes import recipe as recipe
+    from edgewise.learn.runs import load as load
+    from edgewise.learn.shipped import pretrained as pretrained
     from edgewise.potentials import Clamped as Clamped
     from edgewise.potentials import CombinedField as CombinedField
     from edgewise.potentials import Direct as Direct
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from edgewise.potentials import Robin as Robin
     from edgewise.potentials import SingleLayer as SingleLayer
     from edgewise.precision import enable_x64 as enable_x64
+    from edgewise.presets import preset as preset
     from edgewise.problem import Problem as Problem
     from edgewise.quadrature import Graded as Graded
     from edgewise.quadrature import Kress as Kress
@@ -70,6 +77,11 @@ _HOME = {
         "Union",
     ],
     "kernels": ["AbstractKernel", "Biharmonic", "Helmholtz", "Laplace", "ModifiedHelmholtz"],
+    "learn.fit": ["fit"],
+    "learn.operator": ["Operator"],
+    "learn.recipes": ["Recipe", "recipe"],
+    "learn.runs": ["load"],
+    "learn.shipped": ["pretrained"],
     "potentials": [
         "Clamped",
         "CombinedField",

@@ -3,6 +3,7 @@
 import abc
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
@@ -15,6 +16,10 @@ class AbstractDensity(eqx.Module):
     @abc.abstractmethod
     def __call__(self, s: Float[Array, ""]) -> Inexact[Array, ""]:
         """The density at one boundary coordinate."""
+
+    @abc.abstractmethod
+    def member(self, index: int) -> "AbstractDensity":
+        """One of a batch."""
 
 
 class NodalDensity(AbstractDensity):
@@ -39,3 +44,6 @@ class NodalDensity(AbstractDensity):
         # Nodes are at s = ±2πj/n modulo 2π, minus where a clockwise curve was turned round.
         sigma = jnp.sign(nodes[turn, 2] - nodes[turn, 1]) * s
         return jnp.vectorize(lambda v: interpolate(v, sigma), signature="(n)->()")(values[..., turn, :])
+
+    def member(self, index: int) -> "NodalDensity":
+        return jax.tree_util.tree_map(lambda leaf: leaf[index], self)

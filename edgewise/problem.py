@@ -81,10 +81,11 @@ class Problem(eqx.Module):
         if side not in get_args(Side):
             raise ValueError(f'`side` must be "interior", "exterior" or "both", got {side!r}. Write `side="interior"`.')
         self.side = side
-        self.data = data if isinstance(data, AbstractWave) else UserFunction(data, "`data`", "x")
-        self.exact = None if exact is None else UserFunction(exact, "`exact`", "x")
+        # What `dataclasses.replace` hands over has been through here before.
+        self.data = data if isinstance(data, AbstractWave | UserFunction) else UserFunction(data, "`data`", "x")
+        self.exact = exact if isinstance(exact, UserFunction | None) else UserFunction(exact, "`exact`", "x")
         # Kept without a leaf when nothing is prescribed, so that a problem stays a tree of numbers.
-        bounded = isinstance(at_infinity, str) and at_infinity == "bounded"
+        bounded = at_infinity is None or (isinstance(at_infinity, str) and at_infinity == "bounded")
         self.at_infinity = None if bounded else number(at_infinity)
         if not bounded and not isinstance(self.at_infinity, Parameter) and jnp.shape(self.at_infinity) != ():
             raise ValueError(
@@ -152,8 +153,13 @@ class Problem(eqx.Module):
                 f"`at_infinity={at_infinity!r}` was given with Neumann data, whose own integral decides the charge. Leave it out."
             )
 
-    def member(self, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: Any) -> Member:
-        """One member on the nodes of one rule."""
+    def member(
+        self, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: Any, *, data: bool = True
+    ) -> Member:
+        """One member on the nodes of one rule.
+
+        With `data=False` the boundary data are not looked at: NaN stands in their place, so that nobody reads them unseen.
+        """
         boundary = quadrature.place(self.family, parameters, dtype)
         condition = bind(self.condition, parameters)
         charge = jnp.zeros((), dtype) if self.at_infinity is None else bind(self.at_infinity, parameters)
@@ -164,7 +170,7 @@ class Problem(eqx.Module):
             condition=condition,
             side=self.side,
             value_weight=value_weight,
-            data=self.data_on(boundary, parameters, value_weight),
+            data=self.data_on(boundary, parameters, value_weight) if data else jnp.full_like(value_weight, jnp.nan),
             representation=bind(self.representation, parameters),
             charge=_in_precision(jnp.asarray(charge), dtype),
             sources=quadrature.source(self.family, parameters, dtype) if boundary.components > 1 else None,

@@ -25,15 +25,18 @@ class Code(enum.IntEnum):
     """How a computation ended, from well to worst."""
 
     CONVERGED = 0
-    UNRESOLVED = 1
-    NO_CONVERGENCE = 2
-    SINGULAR = 3
-    INCOMPATIBLE = 4
-    NOT_FINITE = 5
+    UNTRAINED = 1
+    UNRESOLVED = 2
+    NO_CONVERGENCE = 3
+    SINGULAR = 4
+    INCOMPATIBLE = 5
+    NOT_FINITE = 6
 
 
 MESSAGES = {
     Code.CONVERGED: "converged",
+    Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
+    "or use `solve`",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
     Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
     Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
@@ -173,8 +176,10 @@ class Solution(eqx.Module):
         def take(tree):
             return jax.tree_util.tree_map(lambda leaf: leaf[index], tree)
 
-        parts = (self.parameters, self.density, self.boundary, self.strengths, self.quadrature, self.result, self.stats)
-        return Solution(self.problem, *map(take, parts), batched=False)
+        rest = (self.boundary, self.strengths, self.quadrature, self.result, self.stats)
+        return Solution(
+            self.problem, take(self.parameters), self.density.member(index), *map(take, rest), batched=False
+        )
 
     # By identity: `jax.jit(solution)` keeps what it compiled for this one, and arrays are not hashable.
     __hash__ = object.__hash__

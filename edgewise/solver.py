@@ -73,10 +73,7 @@ def solve(
     (5,)
     """
     settings = check_settings(problem, quadrature, method, tol, chunk, working_dtype(dtype))
-    values, batched = problem.parameters.check(parameters, extrapolate=extrapolate, dtype=settings.dtype)
-    count = next((values[name].shape[0] for name in batched), 1)
-    # Every parameter gets the member axis: from here on there is one case.
-    values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
+    values, count, batched = problem.parameters.members(parameters, extrapolate=extrapolate, dtype=settings.dtype)
     try:
         check_numbers(problem, values)
         check_curves(problem, values, count)
@@ -243,7 +240,7 @@ def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> t
 def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
     def one(member, unknown, applications, residual):
         n = member.boundary.s.shape[0] * member.condition.channels
-        density = member.representation.density(member, unknown[:n])
+        density = member.representation.density(member.boundary, member.condition, unknown[:n])
         strengths = member.representation.strengths(member, density, unknown[n:])
         resolution, growth = resolution_of(member, strengths)
         code = code_of(member, resolution, growth, residual, settings)

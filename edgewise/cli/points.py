@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from edgewise.cli.output import make_folder, write
+from edgewise.cli.output import make_folder
+from edgewise.files import write
 
 AXES = "xyz"
 SUFFIXES = (".csv", ".npz")

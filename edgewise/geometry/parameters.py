@@ -190,6 +190,18 @@ class Box(eqx.Module):
             raise ValueError(f"A batch needs at least one member, got {lengths}. Pass at least one value.")
         return values, frozenset(batched)
 
+    def members(
+        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None
+    ) -> tuple[dict[str, Array], int, bool]:
+        """The parameters, each with a member axis; how many members; whether the caller gave a batch.
+
+        From here on one member is a batch of one: there is one case.
+        """
+        values, batched = self.check(given, extrapolate=extrapolate, dtype=dtype)
+        count = next((values[name].shape[0] for name in batched), 1)
+        values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
+        return values, count, bool(batched)
+
     def sample(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
         """`count` members drawn uniformly."""
         keys = jax.random.split(key, max(len(self.specs), 1))

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import Parameter, number
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer
 from edgewise.potentials.conditions import AbstractCondition
@@ -73,7 +74,7 @@ class CombinedField(AbstractRepresentation):
     def rhs(self, member: Member) -> Array:
         return row_scale(member) * member.data
 
-    def density(self, member: Member, unknown: Array) -> Array:
+    def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition, Dirichlet, Neumann
 from edgewise.potentials.representation import (
@@ -72,8 +73,8 @@ class Direct(AbstractRepresentation):
                 total = jnp.zeros((), data.dtype)
         return jnp.append(data, total) if self.kernel.polynomials else data
 
-    def density(self, member: Member, unknown: Array) -> Array:
-        return unknown / member.boundary.jacobian if isinstance(member.condition, Dirichlet) else unknown
+    def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
+        return unknown / boundary.jacobian if isinstance(condition, Dirichlet) else unknown
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         if isinstance(member.condition, Dirichlet):

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition, Neumann
 from edgewise.potentials.representation import (
@@ -75,8 +76,8 @@ class SingleLayer(AbstractRepresentation):
         # The first kind has ones for its row, to be symmetric: the total over the step between nodes.
         return jnp.append(data, _total(member) / (1.0 if flux else member.step[0]))
 
-    def density(self, member: Member, unknown: Array) -> Array:
-        return unknown / member.boundary.jacobian
+    def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
+        return unknown / boundary.jacobian
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         if self._bordered and isinstance(member.condition, Neumann):
@@ -137,7 +138,7 @@ class DoubleLayer(AbstractRepresentation):
                 data = data - (member.layer(self.kernel, "adjoint_double") @ even - even / 2)
         return jnp.append(row_scale(member) * data, jnp.zeros((), data.dtype))
 
-    def density(self, member: Member, unknown: Array) -> Array:
+    def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths, bordered
@@ -48,9 +49,9 @@ class LayerPair(AbstractRepresentation):
     def rhs(self, member: Member) -> Array:
         return jnp.append(member.data.reshape(-1), jnp.zeros(self.kernel.polynomials, member.data.dtype))
 
-    def density(self, member: Member, unknown: Array) -> Array:
+    def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         single, double = unknown.reshape(2, -1)
-        return jnp.stack([single / member.boundary.jacobian, double])
+        return jnp.stack([single / boundary.jacobian, double])
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         return Strengths(density[0] * member.boundary.jacobian, density[1], polynomial)

@@ -104,7 +104,9 @@ class AbstractRepresentation(eqx.Module):
         """The right-hand side of `equation`."""
 
     @abc.abstractmethod
-    def density(self, member: Member, unknown: Inexact[Array, " cn"]) -> Inexact[Array, "... n"]:
+    def density(
+        self, boundary: Boundary, condition: AbstractCondition, unknown: Inexact[Array, " cn"]
+    ) -> Inexact[Array, "... n"]:
         """The density at the nodes, from the unknowns of the equation there; a pair of densities has two rows."""
 
     @abc.abstractmethod

@@ -1,11 +1,15 @@
 """Problems that ship with the package, by name. One file a problem, each read like a section of the paper."""
 
-from edgewise.presets import laplace_star
+import equinox as eqx
+
+from edgewise.presets import biharmonic_star, laplace_quadratic, laplace_star
 from edgewise.problem import Problem
 
 # Every file has a `problem()`; the first line of its docstring is what `edgewise list` shows.
 PRESETS = {
     "laplace-star": laplace_star,
+    "laplace-quadratic": laplace_quadratic,
+    "biharmonic-star": biharmonic_star,
 }
 
 
@@ -20,6 +24,11 @@ def preset(name: str) -> Problem:
         known = ", ".join(f'"{known}"' for known in sorted(PRESETS))
         raise ValueError(f'No preset is called {name!r}; there are {known}. Write `preset("laplace-star")`.')
     return PRESETS[name].problem()
+
+
+def preset_name(problem: Problem) -> str | None:
+    """The name under which the problem ships; None for any other."""
+    return next((name for name in PRESETS if eqx.tree_equal(problem, preset(name)) is True), None)
 
 
 def summary(name: str) -> str:

@@ -1,0 +1,210 @@
+"""From a recipe to a network for a problem, and what a recipe may not ask for."""
+
+import dataclasses
+import math
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+
+from edgewise.learn.collocation import equation
+from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
+from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output
+from edgewise.learn.recipes import NetworkRecipe, Recipe
+from edgewise.potentials import LayerPair, SingleLayer
+from edgewise.problem import Problem
+from edgewise.quadrature import Kress
+from edgewise.quadrature.rule import sides
+from edgewise.solution import Solution
+
+# Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
+LIMITS = {
+    "layers": (1, 64),
+    "neurons": (1, 2**16),
+    "p": (1, 2**16),
+    "harmonics": (1, 2**14),
+    "degree": (0, 64),
+    "members": (1, 2**16),
+    "nodes": (8, 2**16),
+    "targets": (1, 2**16),
+    "steps": (1, 10**9),
+    "check_every": (1, 10**9),
+    "decay_every": (1, 10**9),
+    "patience": (0, 10**9),
+    "scale": (0.0, 1e6),
+    "damping": (1e-15, 1e8),
+    "rate": (1e-12, 1e3),
+    "decay": (1e-6, 1.0),
+    "floor": (0.0, 1.0),
+    "tol": (1e-15, 1.0),
+}
+MOST_TERMS = 4096
+
+
+def check_recipe(recipe: Any, problem: Problem) -> Recipe:
+    """The recipe itself, if `fit` can follow it for this problem."""
+    if not isinstance(recipe, Recipe):
+        raise TypeError(f'`recipe` must be a name or a `Recipe`, got {recipe!r}. Write `recipe("default", problem)`.')
+    _check_fields(recipe, "recipe")
+    if recipe.collocation.rule == "kress":
+        for role, nodes in (("collocation", recipe.collocation.nodes), ("validation", recipe.validation.nodes)):
+            if nodes % 2:
+                raise ValueError(f"`recipe.{role}.nodes` must be even for Kress's rule, got {nodes}. Take {nodes + 1}.")
+    elif recipe.validation.nodes % 2:
+        raise ValueError(
+            f"`recipe.validation.nodes` must be even, got {recipe.validation.nodes}. Take {recipe.validation.nodes + 1}."
+        )
+    if recipe.collocation.rule != "kress" and recipe.optimiser.name != "adam":
+        raise ValueError(
+            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton cannot follow; "
+            'expected `optimiser.name = "adam"`, or `rule = "kress"`.'
+        )
+    if recipe.collocation.rule != "kress" and not isinstance(problem.representation, LayerPair | SingleLayer):
+        raise ValueError(
+            f"The paper's rules serve `SingleLayer` and `LayerPair`, got `{type(problem.representation).__name__}`. "
+            'Use `recipe="default"`.'
+        )
+    if recipe.collocation.rule != "kress" and problem.condition.takes_flux and problem.condition.channels == 1:
+        raise ValueError(
+            f"The paper's rules serve `Dirichlet` and `Clamped` data, got `{type(problem.condition).__name__}`. "
+            'Use `recipe="default"`.'
+        )
+    network = recipe.network
+    if network.features == "harmonics" and recipe.collocation.rule == "kress":
+        most = recipe.collocation.nodes // 2 - 1
+        if network.harmonics > most:
+            raise ValueError(
+                f"`recipe.network.harmonics` is {network.harmonics}, but {recipe.collocation.nodes} nodes see at most {most}. "
+                "Take fewer harmonics, or more `collocation.nodes`."
+            )
+    if network.features == "gaussian" and network.p % 2:
+        raise ValueError(
+            f"`recipe.network.p` must be even for Gaussian features, got {network.p}. Take {network.p + 1}."
+        )
+    if network.normal_derivative and (
+        network.features == "harmonics" or not isinstance(problem.representation, LayerPair)
+    ):
+        raise ValueError(
+            "`recipe.network.normal_derivative` needs a network that sees positions and a `LayerPair`. Set it to False."
+        )
+    return recipe
+
+
+def check_problem(problem: Any) -> None:
+    """Refuses problems that no network here could learn, in words."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`fit` takes a `Problem` first, got {problem!r}. Write `fit(problem)`.")
+    if sides(problem.family):
+        raise ValueError(
+            "`fit` learns densities on smooth curves; this family has corners, where the density is infinite. "
+            "Use `solve`, or round the corners."
+        )
+
+
+def check_reads_no_data(solution: Solution) -> None:
+    """Refuses representations whose field needs the boundary data beside the density."""
+    leaves = jax.tree_util.tree_leaves(solution.strengths)
+    if not all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves):
+        problem = solution.problem
+        raise ValueError(
+            f"`{type(problem.representation).__name__}` with `{type(problem.condition).__name__}` data makes its field from the data "
+            "beside the density; an operator has the density alone. Use `SingleLayer(kernel)`, for waves `CombinedField(kernel)`."
+        )
+
+
+def _check_fields(part: Any, where: str) -> None:
+    hints = get_type_hints(type(part))
+    for field in dataclasses.fields(part):
+        value, kind, name = getattr(part, field.name), hints[field.name], f"{where}.{field.name}"
+        if dataclasses.is_dataclass(kind):
+            if not isinstance(value, kind):  # pyright: ignore[reportArgumentType]
+                raise TypeError(f"`{name}` must be a `{kind.__name__}`, got {value!r}.")  # pyright: ignore
+            _check_fields(value, name)
+        elif get_origin(kind) is Literal:
+            if value not in get_args(kind):
+                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, get_args(kind)))}, got {value!r}.")
+        elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = LIMITS[field.name]
+            if not low <= value <= high:
+                raise ValueError(f"`{name}` must lie in [{low:g}, {high:g}], got {value!r}.")
+        elif type(value) is not kind:
+            raise TypeError(f"`{name}` must be of type {kind.__name__}, got {value!r}.")
+        elif kind is int and not LIMITS[field.name][0] <= value <= LIMITS[field.name][1]:
+            low, high = LIMITS[field.name]
+            raise ValueError(f"`{name}` must lie in [{low}, {high}], got {value!r}.")
+
+
+class Shape(eqx.Module):
+    """What the equation of a problem asks of a network."""
+
+    channels: int = eqx.field(static=True)
+    scalars: int = eqx.field(static=True)
+    is_complex: bool = eqx.field(static=True)
+
+
+def shape_of(problem: Problem, dtype: Any) -> Shape:
+    """Found by tracing the equation on a few nodes: nothing is computed."""
+    nodes = 8
+
+    def trace(parameters):
+        system = equation(problem, Kress(nodes), parameters, dtype)
+        return system.matrix, system.rhs
+
+    members = jax.eval_shape(lambda: problem.parameters.sample(jax.random.key(0), 1))
+    one = {name: jax.ShapeDtypeStruct(leaf.shape[1:], dtype) for name, leaf in members.items()}
+    matrix, rhs = jax.eval_shape(trace, one)
+    channels = problem.condition.channels
+    unknowns = nodes * channels * len(problem.family.curves)
+    return Shape(channels, matrix.shape[1] - unknowns, jnp.issubdtype(rhs.dtype, jnp.complexfloating))
+
+
+def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, key: PRNGKeyArray) -> AbstractNetwork:
+    """The network at its start; `sizes` of the channels and scalars."""
+    network, dtype = recipe.network, np.dtype(recipe.dtype)
+    first, second = jax.random.split(key)
+    # One function gives both densities of a pair, the single one by its derivative.
+    channels = 1 if network.normal_derivative else shape.channels
+    if network.normal_derivative:
+        sizes = sizes[1:]
+    output = Output(Fixed(sizes.astype(dtype)), channels, shape.is_complex)
+    inputs = ParameterInputs(problem.parameters, network.degree if network.kind == "deeponet" else 0)
+    if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
+        raise ValueError(
+            f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} parameters. "
+            "Lower it."
+        )
+    sight = _sight(problem, network, dtype, first)
+    common = {
+        "layers": network.layers,
+        "neurons": network.neurons,
+        "p": network.p,
+        "activation": network.activation,
+        "dtype": dtype,
+        "key": second,
+    }
+    if network.kind == "nomad":
+        made: AbstractNetwork = Nomad(inputs, sight, output, **common)
+    else:
+        made = DeepONet(inputs, sight, output, deep_trunk=network.deep_trunk, **common)
+    return NormalDerivative(made) if network.normal_derivative else made
+
+
+def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArray) -> Any:
+    if network.features == "harmonics":
+        return Harmonics(network.harmonics, len(problem.family.curves))
+    if network.features == "gaussian":
+        return GaussianFourier(problem.family.dim, network.p, network.scale, dtype, key)
+    return Position(problem.family.dim)
+
+
+def unknown_sizes(problem: Problem, rhs: Array, nodes: int, scalars: bool, shape: Shape) -> Array:
+    """The size of each channel of unknowns, from a conditioned equation, which is near the identity; 1 where it is zero."""
+    count = nodes * shape.channels * len(problem.family.curves)
+    rows = jnp.abs(rhs[:, :count]).reshape(rhs.shape[0], shape.channels, -1)
+    sizes = jnp.sqrt(jnp.mean(rows**2, axis=(0, 2)))
+    sizes = jnp.where(sizes > 0, sizes, 1)
+    # A network without scalars has them with size zero.
+    return jnp.concatenate([sizes, jnp.full(shape.scalars, sizes[0] if scalars else 0.0)])

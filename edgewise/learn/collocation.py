@@ -1,0 +1,124 @@
+"""The equation of many members as one residual of the network: which members, which nodes, in which units."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Inexact
+
+from edgewise import linear
+from edgewise.geometry import Boundary
+from edgewise.geometry.parameters import Angle, Box, Interval, bind
+from edgewise.learn.networks import AbstractNetwork, unknowns
+from edgewise.potentials import LayerPair
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, MonteCarlo, Uniform
+
+Values = dict[str, Array]
+
+
+class System(NamedTuple):
+    """The equation of one member for the network's unknowns, A u = b, and where the unknowns live."""
+
+    matrix: Inexact[Array, "rows unknowns"]
+    rhs: Inexact[Array, " rows"]
+    nodes: Boundary
+    parameters: Values
+
+    def residual(self, network: AbstractNetwork) -> Inexact[Array, " rows"]:
+        return self.matrix @ unknowns(network, self.nodes, self.parameters) - self.rhs
+
+
+def equation(problem: Problem, rule: AbstractQuadrature, parameters: Values, dtype: Any) -> System:
+    """The equation on the rule's own nodes, as `solve` would have it."""
+    member = problem.member(rule, parameters, dtype)
+    matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
+    return System(matrix, rhs.astype(jnp.result_type(matrix, rhs)), member.boundary, parameters)
+
+
+def conditioned(problem: Problem, system: System) -> System:
+    """The equation times the inverse of its symbol on circles, so that all frequencies count alike."""
+    count = system.nodes.s.shape[0]
+    apply = linear.circle_preconditioner(residual_orders(problem), count, system.nodes.components)
+    matrix = jax.vmap(apply, in_axes=1, out_axes=1)(system.matrix)
+    return system._replace(matrix=matrix, rhs=apply(system.rhs))
+
+
+def residual_orders(problem: Problem) -> tuple[int, ...]:
+    """The order of each row of the equation, of a pair that of the double layer in it.
+
+    A pair mixes orders: in u it has -3 and -2, in ∂u/∂n -2 and -1. By the larger of each row both densities are seen in
+    the proportion in which they make the field.
+    """
+    if isinstance(problem.representation, LayerPair):
+        return (-2, -1)
+    return problem.representation.orders(problem.condition)
+
+
+def observed(
+    problem: Problem, rule: Uniform | MonteCarlo, grids: tuple[Array, Array], parameters: Values, dtype: Any
+) -> System:
+    """The paper's equation: unknowns on the rule's nodes, asked to hold on targets apart from them.
+
+    `grids` are the coordinates of nodes and targets. There is no polynomial and no constraint.
+    """
+    nodes, targets = (
+        problem.family.boundary(grid, jnp.full(grid.shape, 2 * np.pi / grid.shape[0], dtype), parameters)
+        for grid in grids
+    )
+    kernel = bind(problem.representation.kernel, parameters)
+
+    def layer(name):
+        return rule.observe(kernel, name, targets, nodes)
+
+    data = problem.data_on(targets, parameters)
+    if isinstance(problem.representation, LayerPair):
+        matrix = jnp.block(
+            [
+                [layer("single") / nodes.jacobian, layer("double")],
+                [layer("adjoint_double") / nodes.jacobian, layer("hypersingular")],
+            ]
+        )
+        data = data.reshape(-1)
+    else:
+        matrix = layer("single") / nodes.jacobian
+    # The network's scalars are not seen.
+    matrix = jnp.pad(matrix, ((0, 0), (0, problem.representation.kernel.polynomials)))
+    return System(matrix, data, nodes, parameters)
+
+
+def row_names(problem: Problem) -> tuple[str, ...]:
+    """What each channel of the residual asks for: the names of the losses."""
+    if problem.condition.channels == 2:
+        return ("value", "slope")
+    return ("flux",) if problem.condition.takes_flux else ("value",)
+
+
+def training_members(box: Box, count: int, dtype: Any) -> Values:
+    """Members spread over the box, denser to its ends, where polynomials err most: Chebyshev nodes of one parameter.
+
+    For several, the lattice of Roberts (powers of the root of x^(d+1) = x + 1) with the same density along each axis.
+    """
+    axes = [(name, entry) for name, spec in box.specs for entry in range(max(1, int(np.prod(spec.shape))))]
+    d = len(axes)
+    if d == 1:
+        lattice = (np.arange(count)[:, None] + 0.5) / count
+    else:
+        root = 2.0
+        for _ in range(50):
+            root = (1 + root) ** (1 / (d + 1))
+        lattice = np.mod(0.5 + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, d + 1), 1)
+    values, column = {}, 0
+    for name, spec in box.specs:
+        width = max(1, int(np.prod(spec.shape)))
+        part = lattice[:, column : column + width].reshape(count, *spec.shape)
+        column += width
+        if isinstance(spec, Interval):
+            low, high = np.asarray(spec.low), np.asarray(spec.high)
+            values[name] = low + (high - low) * (1 - np.cos(np.pi * part)) / 2
+        elif isinstance(spec, Angle):
+            values[name] = 2 * np.pi * part
+        else:
+            values[name] = np.asarray(spec.sample(jax.random.key(0), count))
+    return {name: jnp.asarray(value, dtype) for name, value in values.items()}

@@ -1,0 +1,89 @@
+"""`NeuralDensity`: the density that a network gives, as a function on the boundary."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from edgewise.density import AbstractDensity
+from edgewise.geometry import Boundary
+from edgewise.learn.networks import AbstractNetwork
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature
+
+
+class NeuralDensity(AbstractDensity):
+    """What the network gives for one member: its values at the nodes of the rule it is read with, and a call anywhere."""
+
+    s: Float[Array, " n"]
+    values: Inexact[Array, "... n"]
+    """A pair of densities has two rows."""
+    parameters: dict[str, Array]
+    network: AbstractNetwork
+    problem: Problem
+
+    def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
+        node = _node(self.problem, jnp.asarray(s, self.s.dtype), self.parameters)
+        code = self.network.encode(self.parameters)
+        unknown = jax.vmap(lambda node: self.network.decode(code, self.network.features(node)))(node)
+        # Only how a density is made from unknowns is asked for, which no number of the representation changes.
+        representation, condition = self.problem.representation, self.problem.condition
+        return representation.density(node, condition, unknown.T.reshape(-1))[..., 0]
+
+    def member(self, index: int) -> "NeuralDensity":
+        s, values, parameters = jax.tree_util.tree_map(lambda leaf: leaf[index], (self.s, self.values, self.parameters))
+        return NeuralDensity(s, values, parameters, self.network, self.problem)
+
+
+class Reading(eqx.Module):
+    """A network on the nodes of a rule, with whatever all members share computed once."""
+
+    network: AbstractNetwork
+    features: Any
+    """At the rule's own nodes, where they depend on the boundary coordinate alone."""
+
+    def __init__(self, network: AbstractNetwork, rule: AbstractQuadrature, curves: int, dtype: Any):
+        self.network = network
+        self.features = jax.vmap(network.features)(_coordinates(rule, curves, dtype)) if network.is_shared else None
+
+    def unknowns(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
+        """As `networks.unknowns`."""
+        code = self.network.encode(parameters)
+        if self.features is None:
+            values = jax.vmap(lambda node: self.network.decode(code, self.network.features(node)))(nodes)
+        else:
+            values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
+            values = _in_order(values, nodes)
+        return jnp.concatenate([values.T.reshape(-1), self.network.scalars(code)])
+
+
+def _coordinates(rule: AbstractQuadrature, curves: int, dtype: Any) -> Boundary:
+    """The rule's nodes, of which nothing but the coordinate is known."""
+    grid = np.asarray(rule.grid()[0])
+    s = jnp.asarray(np.concatenate([grid + 2 * np.pi * turn for turn in range(curves)]), dtype)
+    unknown = jnp.full(s.shape, jnp.nan, dtype)
+    vectors = jnp.stack([unknown, unknown], axis=-1)
+    return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=curves)
+
+
+def _in_order(values: Array, nodes: Boundary) -> Array:
+    """Values at a rule's own nodes, in the order in which a member has them: a curve that runs clockwise is turned round."""
+    split = values.reshape(nodes.components, -1, *values.shape[1:])
+    s = nodes.s.reshape(nodes.components, -1)
+    backwards = (s[:, 2] < s[:, 1])[:, None, None]
+    return jnp.where(backwards, split[:, -np.arange(split.shape[1])], split).reshape(values.shape)
+
+
+def _node(problem: Problem, s: Array, parameters: Mapping[str, Any]) -> Boundary:
+    """One point of the boundary as a node."""
+    curves = problem.family.curves
+    turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, len(curves) - 1) if len(curves) > 1 else 0
+    grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
+    directions = problem.family.directions(parameters)
+    nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(curves, directions, strict=True)]
+    chosen = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves)[turn], *nodes)
+    return eqx.tree_at(lambda node: node.s, chosen, s[None])

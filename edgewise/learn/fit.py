@@ -1,0 +1,251 @@
+"""`fit`: the neural verb. One network for every member, trained on the boundary alone, without labels."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from edgewise.learn import optimisers, recipes, runs
+from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
+from edgewise.learn.operator import FitResult, Operator, in_precision
+from edgewise.learn.optimisers import State
+from edgewise.learn.progress import Progress
+from edgewise.learn.recipes import Recipe
+from edgewise.learn.training import Training
+from edgewise.precision import working_dtype
+from edgewise.problem import Problem
+from edgewise.validation import check_curves, check_numbers
+
+logger = logging.getLogger("edgewise")
+
+# An improvement of the validation error smaller than this share does not count.
+SHARE = 0.1
+# How often a diverging run is stepped back and tried with half the step before it is given up.
+RETRIES = 5
+# A loss that grew so much since its best has diverged, though it is finite.
+EXPLOSION = 1e6
+# Seconds between two states written to the run's folder.
+SAVE_EVERY = 10.0
+
+
+def fit(
+    problem: Problem,
+    recipe: str | Recipe = "default",
+    *,
+    seed: int = 0,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    dtype: str | None = None,
+    origin: dict[str, str] | None = None,
+) -> Operator:
+    """Trains the operator of a problem.
+
+    The equation on the boundary of many members is asked to hold; nothing is solved for labels. Ends when the error on members
+    that it was not trained on no longer falls, or when the recipe's steps are done, and returns the weights that were best there.
+
+    Arguments:
+        recipe: A name ("default", "best", "paper", "paper-random") or a `Recipe`.
+        seed: Decides everything random.
+        out: A folder to keep the run in, written while it trains; it must be new, unless `resume` is given.
+        resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without interruption.
+        progress: Whether to show a progress bar (plain lines where there is no terminal); by default in a terminal only.
+        callback: Called with every record of the history; returning True ends training.
+        dtype: "float32" to train in single precision, whatever the recipe says.
+        origin: Where the problem comes from, to be kept with the run; a preset is recognised.
+
+    >>> import edgewise as ew
+    >>> ew.enable_x64()
+    >>> operator = ew.fit(ew.preset("laplace-star"))
+    >>> bool(operator.result.ok), bool(operator.stats["misfit"] < 1e-6)
+    (True, True)
+    """
+    check_problem(problem)
+    recipe = recipes.recipe(recipe, problem) if isinstance(recipe, str) else recipe
+    if dtype is not None:
+        recipe = recipes.with_dtype(recipe, dtype)
+    recipe = check_recipe(recipe, problem)
+    reading = working_dtype(dtype)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
+    if resume and out is None:
+        raise ValueError('`resume=True` continues a run in a folder, and none was given. Write `out="runs/mine"`.')
+    _check_members(problem)
+    folder = None
+    if out is not None:
+        folder = runs.Folder(Path(out))
+        finished = folder.open(problem, recipe, int(seed), resume, origin)
+        if finished is not None:
+            return finished
+    training = Training(problem, recipe, int(seed))
+    run = _Run(training, int(seed), folder, callback, origin, reading)
+    probe = run.operator(FitResult("unconverged", "not trained"))
+    first: dict[str, Any] = {name: value[0] for name, value in training.validation_members.items()}
+    check_reads_no_data(probe(**first))
+    return run.go(progress)
+
+
+def _check_members(problem: Problem) -> None:
+    """Refuses boxes that hold members no rule could serve: looked at the ends and at random."""
+    from_box = problem.parameters.sample(jax.random.key(0), 16)
+    try:
+        check_numbers(problem, from_box)
+        check_curves(problem, from_box, 16)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`fit` trains with values at hand; it cannot be traced. Call it outside `jit` and `grad`."
+        ) from None
+
+
+class _Run:
+    """The loop of one training run."""
+
+    def __init__(
+        self, training: Training, seed: int, folder: "runs.Folder | None", callback: Any, origin: Any, reading: Any
+    ):
+        self.training, self.seed, self.folder, self.callback, self.origin = training, seed, folder, callback, origin
+        self.reading = reading
+        self.recipe = training.recipe
+        self.state: State = training.start()
+        self.step, self.retries, self.seconds = 0, 0, 0.0
+        self.history: list[dict[str, Any]] = []
+        self.best: jax.Array = self.state["weights"]
+        self.best_error, self.looks, self.best_loss = math.inf, 0, math.inf
+
+    def go(self, progress: bool | None) -> Operator:
+        if self.folder is not None:
+            self._restore()
+        shown = Progress(self.recipe.optimiser.steps, self.step, progress)
+        started, saved = time.perf_counter() - self.seconds, time.perf_counter()
+        result = self._ended()
+        try:
+            while result is None:
+                self._advance()
+                self.seconds = time.perf_counter() - started
+                record = self._look()
+                shown.update(record)
+                if self.folder is not None:
+                    self.folder.log(record, shown.line(record))
+                result = self._ended()
+                if self.callback is not None and self.callback(dict(record)) is True:
+                    result = self._verdict("ended by the callback")
+                if self.folder is not None and (result or time.perf_counter() - saved > SAVE_EVERY):
+                    self._save()
+                    saved = time.perf_counter()
+        except KeyboardInterrupt:
+            if self.folder is not None:
+                self._save()
+            raise
+        finally:
+            shown.close()
+        operator = self.operator(result)
+        if not result.ok:
+            logger.warning("fit: %s", result)
+        if self.folder is not None:
+            self.folder.finish(operator)
+        return operator
+
+    def _advance(self) -> None:
+        """A few steps; taken back if they diverged."""
+        before = self.state
+        count = min(self.recipe.optimiser.check_every, self.recipe.optimiser.steps - self.step)
+        state = self.training.advance(before, self.step, count)
+        loss = float(state["loss"])
+        lost = bool(state.get("lost", False)) or not loss <= EXPLOSION * self.best_loss
+        if not lost:
+            self.state, self.step = state, self.step + count
+            self.best_loss = min(self.best_loss, loss)
+            return
+        if "shrink" in state:
+            # Adam goes on from the last good look with half the step; other members are drawn than those that lost it.
+            self.state = {**before, "shrink": before["shrink"] / 2}
+            self.step += count
+        self.retries += 1
+
+    def _look(self) -> dict[str, Any]:
+        """A record of where the run stands; remembers the best weights."""
+        misfit = self.training.misfit(self.state["weights"])
+        record = {"step": self.step, "seconds": round(self.seconds, 3), "loss": float(self.state["loss"]), **misfit}
+        for name in ("damping", "shrink"):
+            if name in self.state:
+                record[name] = float(self.state[name])
+        error = misfit["misfit"]
+        self.looks += 1
+        if error < self.best_error:
+            self.looks = 0 if error < (1 - SHARE) * self.best_error else self.looks
+            self.best, self.best_error = self.state["weights"], error
+        self.history.append(record)
+        return record
+
+    def _ended(self) -> FitResult | None:
+        validation = self.recipe.validation
+        if self.retries > RETRIES:
+            words = (
+                f"diverged at step {self.step}, also with steps {2**RETRIES} times smaller; the weights are the best before that, "
+                f'with a relative misfit of {self.best_error:.1e}. Lower `optimiser.rate`, or use `recipe="default"`'
+            )
+            return FitResult("diverged", words)
+        if self.step and self.best_error <= validation.floor:
+            return self._verdict(f"the validation error is below {validation.floor:.0e}")
+        if validation.patience and self.looks >= validation.patience:
+            return self._verdict("the validation error no longer falls")
+        if float(self.state.get("damping", 0.0)) > optimisers.MOST_DAMPING:
+            return self._verdict("no step makes the residual smaller")
+        if self.step >= self.recipe.optimiser.steps:
+            return self._verdict(f"{self.step} steps are done")
+        return None
+
+    def _verdict(self, why: str) -> FitResult:
+        tol = self.recipe.validation.tol
+        if self.best_error <= tol:
+            return FitResult("converged", f"converged: {why}; relative misfit {self.best_error:.1e} on unseen members")
+        return FitResult(
+            "unconverged",
+            f"not converged: {why}; relative misfit {self.best_error:.1e} on unseen members, above {tol:.0e}. "
+            "Use more `collocation.nodes`, `network.harmonics` or `collocation.members`, or a smaller box",
+        )
+
+    def operator(self, result: FitResult) -> Operator:
+        best = min(self.history, key=lambda record: record["misfit"], default={})
+        stats = {
+            "steps": self.step,
+            "seconds": round(self.seconds, 3),
+            "weights": int(self.best.shape[0]),
+            "misfit": best.get("misfit", math.nan),
+            "misfit_max": best.get("misfit_max", math.nan),
+            "device": jax.devices()[0].device_kind,
+        }
+        # Read in double precision where there is one, in whatever it was trained.
+        network = in_precision(self.training.network(self.best), self.reading)
+        return Operator(
+            self.training.problem, network, self.recipe, self.history, result, stats, self.origin or {}, self.seed
+        )
+
+    def _save(self) -> None:
+        assert self.folder is not None
+        arrays = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
+        arrays["best"] = np.asarray(self.best)
+        numbers = [self.best_error, self.best_loss, self.seconds]
+        arrays["numbers"] = np.asarray(numbers, np.float64)
+        arrays["counts"] = np.asarray([self.step, self.looks, self.retries], np.int64)
+        self.folder.save_state(arrays, self.training.network(self.best))
+
+    def _restore(self) -> None:
+        assert self.folder is not None
+        expected = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
+        expected |= {"best": np.asarray(self.best), "numbers": np.zeros(3), "counts": np.zeros(3, np.int64)}
+        arrays = self.folder.read_state({name: (a.dtype, a.shape) for name, a in expected.items()})
+        if arrays is None:
+            return
+        self.state = {name: jnp.asarray(arrays[f"state.{name}"]) for name in self.state}
+        self.best = jnp.asarray(arrays["best"])
+        self.best_error, self.best_loss, self.seconds = (float(v) for v in arrays["numbers"])
+        self.step, self.looks, self.retries = (int(v) for v in arrays["counts"])
+        self.history = self.folder.read_history(self.step)

@@ -1,0 +1,125 @@
+"""`Operator`: a trained network that answers with the solution of any member."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from edgewise.geometry import Boundary
+from edgewise.learn.density import NeuralDensity, Reading
+from edgewise.learn.networks import AbstractNetwork
+from edgewise.learn.recipes import Recipe
+from edgewise.potentials import Neumann, Strengths
+from edgewise.precision import is_concrete
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, Kress
+from edgewise.solution import Code, Result, Solution
+from edgewise.validation import check_numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class FitResult:
+    """How training ended: `ok` for a program, `str` for a person."""
+
+    code: str
+    """converged, unconverged, diverged or interrupted."""
+    message: str
+
+    @property
+    def ok(self) -> bool:
+        return self.code == "converged"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Operator:
+    """The solution operator of a problem: parameters in, `Solution` out.
+
+    A call evaluates the network on the boundary and nothing else: no solve, no application of the equation, no look at the
+    boundary data. A leading axis on any parameter makes a batch.
+    """
+
+    problem: Problem
+    network: AbstractNetwork
+    recipe: Recipe
+    history: list[dict[str, Any]]
+    """One record for every look at the validation members."""
+    result: FitResult
+    stats: dict[str, Any]
+    """Steps, seconds, weights, errors on the validation members, device."""
+    origin: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Where the problem comes from: a preset's name, or `file.py:name`."""
+    seed: int = 0
+
+    def __call__(self, *, extrapolate: bool = False, **parameters: Any) -> Solution:
+        """The solution of one member, or of a batch.
+
+        Arguments:
+            extrapolate: Allows parameters outside the box it was trained on.
+        """
+        values, count, batched = self.problem.parameters.members(
+            parameters, extrapolate=extrapolate, dtype=network_dtype(self.network)
+        )
+        if is_concrete(*values.values()):
+            check_numbers(self.problem, values)
+        code = Code.CONVERGED if self.result.ok else Code.UNTRAINED
+        parts = _read(self.network, self.problem, self.quadrature, values, count, jnp.asarray(int(code)))
+        solution = Solution(self.problem, values, *parts, batched=True)
+        return solution if batched else solution[0]
+
+    @property
+    def quadrature(self) -> AbstractQuadrature:
+        """The rule that the density is read with: finer than that of training."""
+        return Kress(self.recipe.validation.nodes)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.problem.parameters.names)
+        return f"Operator({names}) by recipe {self.recipe.name!r}: {self.result}"
+
+
+Parts = tuple[NeuralDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
+
+
+@eqx.filter_jit
+def _read(
+    network: AbstractNetwork,
+    problem: Problem,
+    rule: AbstractQuadrature,
+    values: dict[str, Array],
+    count: int,
+    code: Array,
+) -> Parts:
+    dtype = network_dtype(network)
+    reading = Reading(network, rule, len(problem.family.curves), dtype)
+
+    def one(parameters):
+        member = problem.member(rule, parameters, dtype, data=False)
+        unknown = reading.unknowns(member.boundary, parameters)
+        n = member.boundary.s.shape[0] * member.condition.channels
+        density = member.representation.density(member.boundary, member.condition, unknown[:n])
+        strengths = member.representation.strengths(member, density, unknown[n:])
+        return member.boundary.s, density, member.boundary, strengths
+
+    s, density, boundary, strengths = jax.vmap(one, axis_size=count)(values)
+    stats = {
+        "num_nodes": jnp.full(count, boundary.s.shape[1]),
+        # The mean that is taken from an interior Neumann solution is an integral of its layer over the boundary.
+        "applications": jnp.full(count, int(isinstance(problem.condition, Neumann) and problem.side == "interior")),
+    }
+    result = Result(jnp.full(count, code), jnp.zeros(count, int))
+    rules = jax.vmap(lambda _: rule)(jnp.arange(count))
+    return NeuralDensity(s, density, values, network, problem), boundary, strengths, rules, result, stats
+
+
+def in_precision(network: AbstractNetwork, dtype: Any) -> AbstractNetwork:
+    return jax.tree_util.tree_map(lambda x: x.astype(dtype) if eqx.is_inexact_array(x) else x, network)
+
+
+def network_dtype(network: AbstractNetwork) -> Any:
+    leaves = jax.tree_util.tree_leaves(eqx.filter(network, eqx.is_inexact_array))
+    return leaves[0].dtype

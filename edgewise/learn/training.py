@@ -1,0 +1,179 @@
+"""One training run, ready to go: members, network, and functions that advance it and look at its error."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from edgewise.learn import optimisers
+from edgewise.learn.building import Shape, build_network, shape_of, unknown_sizes
+from edgewise.learn.collocation import (
+    System,
+    Values,
+    conditioned,
+    equation,
+    observed,
+    row_names,
+    training_members,
+)
+from edgewise.learn.networks import AbstractNetwork, split_trainable
+from edgewise.learn.operator import in_precision
+from edgewise.learn.optimisers import State
+from edgewise.learn.recipes import Recipe
+from edgewise.problem import Problem
+from edgewise.quadrature import Kress, MonteCarlo, Uniform
+
+
+class Training:
+    """What stays the same during a run. The state that changes is a dict of arrays, passed in and out.
+
+    Everything random follows from the seed: the network's start, validation members, and what step i draws.
+    """
+
+    def __init__(self, problem: Problem, recipe: Recipe, seed: int):
+        self.problem, self.recipe = problem, recipe
+        self.dtype = np.dtype(recipe.dtype)
+        start, validation, self.draws = jax.random.split(jax.random.key(seed), 3)
+        self.shape = shape_of(problem, self.dtype)
+        rule = Kress(recipe.collocation.nodes) if recipe.collocation.rule == "kress" else Kress(recipe.validation.nodes)
+        members = training_members(problem.parameters, recipe.collocation.members, self.dtype)
+        systems = _conditioned(problem, rule, members, recipe.collocation.members, self.dtype)
+        sizes = unknown_sizes(problem, systems.rhs, rule.num_nodes, recipe.network.scalars, self.shape)
+        self.systems = systems if recipe.collocation.rule == "kress" else None
+        self.units = _units(systems, sizes, self.shape)
+        network = build_network(problem, recipe, self.shape, sizes, start)
+        trainable, self.rest = split_trainable(network)
+        self.first_weights, self.unravel = jax.flatten_util.ravel_pytree(trainable)
+        # Drawn in double precision where there is one, so that a run in float32 sees the same members.
+        drawn = problem.parameters.sample(validation, recipe.validation.members)
+        self.validation_members = {name: value.astype(self.dtype) for name, value in drawn.items()}
+        # In double precision the misfit is that of the network alone.
+        precise = np.dtype("float64") if jax.config.read("jax_enable_x64") else self.dtype
+        self.validation = _equations(
+            problem,
+            Kress(recipe.validation.nodes),
+            {name: value.astype(precise) for name, value in drawn.items()},
+            recipe.validation.members,
+            precise,
+        )
+
+    def network(self, weights: Array) -> AbstractNetwork:
+        return eqx.combine(self.unravel(weights), self.rest)
+
+    def start(self) -> State:
+        if self.recipe.optimiser.name == "adam":
+            return optimisers.adam_start(self.first_weights, self.recipe.optimiser)
+        return optimisers.gauss_newton_start(self.first_weights, self.recipe.optimiser)
+
+    def advance(self, state: State, step: int, count: int) -> State:
+        """`count` more steps after the first `step`."""
+        if self.recipe.optimiser.name == "adam":
+            return _adam(self, state, jnp.asarray(step), count)
+        assert self.systems is not None, "Gauss-Newton has fixed members"
+        for _ in range(count):
+            state = optimisers.gauss_newton_step(state, self.rest, self.unravel, self.systems, self.units)
+        return state
+
+    def misfit(self, weights: Array) -> dict[str, Any]:
+        """What the boundary condition misses on members never trained on, relative to the data: by name, and the worst."""
+        named, worst, largest = _misfit(self, weights)
+        losses = {name: float(value) for name, value in zip(self.loss_names, named, strict=True)}
+        return {"losses": losses, "misfit": float(worst), "misfit_max": float(largest)}
+
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        return (*row_names(self.problem), *(("moments",) if self.shape.scalars else ()))
+
+    def loss(self, weights: Array, step: Array) -> Array:
+        """Mean square of the residual; of the paper's rules with the members that this step draws."""
+        network = self.network(weights)
+        if self.systems is not None:
+            residual = jax.vmap(lambda s: s.residual(network))(self.systems) / self.units
+            return jnp.sum(jnp.abs(residual) ** 2)
+        systems = _drawn(self, jax.random.fold_in(self.draws, step))
+        residual = jax.vmap(lambda s: s.residual(network))(systems)
+        # A mean over targets for each channel, as the paper has it.
+        return jnp.mean(jnp.abs(residual) ** 2) * self.shape.channels
+
+
+def _adam(training: Training, state: State, step: Array, count: int) -> State:
+    if not hasattr(training, "_steps"):
+        recipe = training.recipe.optimiser
+        training._steps = jax.jit(  # pyright: ignore[reportAttributeAccessIssue]
+            lambda state, first, count: optimisers.adam_steps(state, training.loss, recipe, first, count),
+            static_argnums=2,
+        )
+    return training._steps(state, step, count)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _drawn(training: Training, key: Array) -> System:
+    """The members of one step, and for random nodes those too."""
+    recipe, dtype = training.recipe.collocation, training.dtype
+    members, nodes, targets = jax.random.split(key, 3)
+    drawn = training.problem.parameters.sample(members, recipe.members)
+    values = {name: value.astype(dtype) for name, value in drawn.items()}
+    if recipe.rule == "uniform":
+        rule: Uniform | MonteCarlo = Uniform(recipe.nodes)
+        grids = (_line(recipe.nodes, dtype), _line(recipe.targets, dtype))
+    else:
+        rule = MonteCarlo(recipe.nodes)
+        grids = (_scattered(nodes, recipe.nodes, dtype), _scattered(targets, recipe.targets, dtype))
+    return jax.vmap(lambda p: observed(training.problem, rule, grids, p, dtype), axis_size=recipe.members)(values)
+
+
+def _line(count: int, dtype: Any) -> Array:
+    """Both ends of the closed curve, as the authors' script has them."""
+    return jnp.asarray(np.linspace(0, 2 * np.pi, count), dtype)
+
+
+def _scattered(key: Array, count: int, dtype: Any) -> Array:
+    return jax.random.uniform(key, (count,), dtype, maxval=2 * np.pi)
+
+
+@eqx.filter_jit
+def _conditioned(problem: Problem, rule: Kress, members: Values, count: int, dtype: Any) -> System:
+    return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)), axis_size=count)(members)
+
+
+@eqx.filter_jit
+def _equations(problem: Problem, rule: Kress, members: Values, count: int, dtype: Any) -> System:
+    return jax.vmap(lambda p: equation(problem, rule, p, dtype), axis_size=count)(members)
+
+
+def _units(systems: System, sizes: Array, shape: Shape) -> Array:
+    """What each row is divided by: the size of its channel, so that the sum of squares is a relative mean square."""
+    rows = systems.rhs.shape[1] - shape.scalars
+    channel = jnp.repeat(sizes[: shape.channels], rows // shape.channels)
+    # A moment is a sum over the nodes: in units of the sum of its coefficients.
+    moments = jnp.mean(jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1), axis=0) * jnp.max(sizes)
+    return jnp.concatenate([channel, moments]) * np.sqrt(systems.rhs.size)
+
+
+@eqx.filter_jit
+def _misfit_of(network: AbstractNetwork, systems: System, channels: int) -> tuple[Array, Array, Array]:
+    residual = jax.vmap(lambda s: s.residual(network))(systems)
+    rows = systems.nodes.s.shape[1] * channels
+    by_channel = jnp.abs(residual[:, :rows]).reshape(len(residual), channels, -1)
+    data = jnp.abs(systems.rhs[:, :rows]).reshape(by_channel.shape)
+    # By the nodes' own weights: an integral over the boundary.
+    weight = systems.nodes.weight[:, None, :]
+    sizes, norms = (jnp.sqrt(jnp.sum(weight * part**2, axis=-1)) for part in (by_channel, data))
+    relative = sizes / jnp.where(norms > 0, norms, 1)
+    peaks = jnp.max(data, axis=-1)
+    largest = jnp.max(jnp.max(by_channel, axis=-1) / jnp.where(peaks > 0, peaks, 1))
+    named = [*jnp.sqrt(jnp.mean(relative**2, axis=0))]
+    if residual.shape[1] > rows:
+        # A mean of the density, not a sum over however many nodes.
+        means = residual[:, rows:] / jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1)
+        named.append(jnp.sqrt(jnp.mean(jnp.abs(means) ** 2)))
+    return jnp.stack(named), jnp.max(relative), largest
+
+
+def _misfit(training: Training, weights: Array) -> tuple[Array, Array, Array]:
+    network = training.network(weights)
+    precise = training.validation.rhs.real.dtype
+    return _misfit_of(in_precision(network, precise), training.validation, training.shape.channels)
