@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from edgewise.kernels import Laplace as Laplace
     from edgewise.kernels import ModifiedHelmholtz as ModifiedHelmholtz
     from edgewise.learn.fit import fit as fit
+    from edgewise.learn.loading import load as load
+    from edgewise.learn.loading import pretrained as pretrained
     from edgewise.learn.operator import Operator as Operator
     from edgewise.learn.recipes import Recipe as Recipe
     from edgewise.learn.recipes import recipe as recipe
-    from edgewise.learn.runs import load as load
-    from edgewise.learn.shipped import pretrained as pretrained
     from edgewise.potentials import Clamped as Clamped
     from edgewise.potentials import CombinedField as CombinedField
     from edgewise.potentials import Direct as Direct
@@ -78,10 +78,9 @@ _HOME = {
     ],
     "kernels": ["AbstractKernel", "Biharmonic", "Helmholtz", "Laplace", "ModifiedHelmholtz"],
     "learn.fit": ["fit"],
+    "learn.loading": ["load", "pretrained"],
     "learn.operator": ["Operator"],
     "learn.recipes": ["Recipe", "recipe"],
-    "learn.runs": ["load"],
-    "learn.shipped": ["pretrained"],
     "potentials": [
         "Clamped",
         "CombinedField",

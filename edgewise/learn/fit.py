@@ -11,8 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn import optimisers, recipes, runs
+from edgewise.learn import optimisers, recipes
 from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
+from edgewise.learn.folder import Folder
+from edgewise.learn.loading import load
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
@@ -80,10 +82,9 @@ def fit(
     _check_members(problem)
     folder = None
     if out is not None:
-        folder = runs.Folder(Path(out))
-        finished = folder.open(problem, recipe, int(seed), resume, origin)
-        if finished is not None:
-            return finished
+        folder = Folder(Path(out))
+        if folder.open(problem, recipe, int(seed), resume, origin):
+            return load(folder.path, problem, dtype=dtype)
     training = Training(problem, recipe, int(seed))
     run = _Run(training, int(seed), folder, callback, origin, reading)
     probe = run.operator(FitResult("unconverged", "not trained"))
@@ -107,9 +108,7 @@ def _check_members(problem: Problem) -> None:
 class _Run:
     """The loop of one training run."""
 
-    def __init__(
-        self, training: Training, seed: int, folder: "runs.Folder | None", callback: Any, origin: Any, reading: Any
-    ):
+    def __init__(self, training: Training, seed: int, folder: Folder | None, callback: Any, origin: Any, reading: Any):
         self.training, self.seed, self.folder, self.callback, self.origin = training, seed, folder, callback, origin
         self.reading = reading
         self.recipe = training.recipe

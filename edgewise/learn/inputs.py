@@ -4,7 +4,7 @@ import abc
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -124,25 +124,28 @@ def _chebyshev(z: Array, degree: int) -> Array:
 class AbstractSight(eqx.Module):
     """How a network sees a node."""
 
+    is_shared: ClassVar[bool]
+    """Whether the features depend on the boundary coordinate alone, so that all members share them."""
+
     @abc.abstractmethod
     def __call__(self, node: Boundary) -> Float[Array, " size"]:
         """The features of one node."""
 
     @property
     @abc.abstractmethod
-    def size(self) -> int: ...
-
-    @property
-    @abc.abstractmethod
-    def is_shared(self) -> bool:
-        """Whether the features depend on the boundary coordinate alone, so that all members share them."""
+    def size(self) -> int:
+        """How many there are."""
 
 
 class Position(AbstractSight):
     """The position itself."""
 
-    size: int = eqx.field(static=True)
-    is_shared = False
+    dim: int = eqx.field(static=True)
+    is_shared: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        return self.dim
 
     def __call__(self, node: Boundary) -> Float[Array, " size"]:
         return node.x
@@ -155,7 +158,7 @@ class GaussianFourier(AbstractSight):
     """
 
     frequencies: Fixed
-    is_shared = False
+    is_shared: ClassVar[bool] = False
 
     def __init__(self, dim: int, size: int, scale: float, dtype: Any, key: PRNGKeyArray):
         self.frequencies = Fixed(scale * jax.random.normal(key, (size // 2, dim), dtype))
@@ -174,7 +177,7 @@ class Harmonics(AbstractSight):
 
     count: int = eqx.field(static=True)
     curves: int = eqx.field(static=True)
-    is_shared = True
+    is_shared: ClassVar[bool] = True
 
     @property
     def size(self) -> int:

@@ -1,6 +1,7 @@
 """`Operator`: a trained network that answers with the solution of any member."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from edgewise.geometry import Boundary
 from edgewise.learn.density import NeuralDensity, Reading
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
+from edgewise.learn.runs import describe, named_arrays, save_run
 from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
@@ -71,6 +73,20 @@ class Operator:
         parts = _read(self.network, self.problem, self.quadrature, values, count, jnp.asarray(int(code)))
         solution = Solution(self.problem, values, *parts, batched=True)
         return solution if batched else solution[0]
+
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
+        """Writes the operator into a folder, whole or not at all; `load` reads it.
+
+        Arguments:
+            overwrite: Allows the folder to hold a run already, which is replaced.
+        """
+        config = describe(self.problem, self.recipe, self.seed, self.origin) | self.ending
+        save_run(Path(path), config, named_arrays(self.network, self.recipe.dtype), self.history, overwrite)
+
+    @property
+    def ending(self) -> dict[str, Any]:
+        """What a run writes down when it has ended."""
+        return {"status": "finished", "result": dataclasses.asdict(self.result), "stats": self.stats}
 
     @property
     def quadrature(self) -> AbstractQuadrature:

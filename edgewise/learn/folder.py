@@ -1,0 +1,123 @@
+"""The folder of a run while it trains: ready for the next step at every moment, whatever happens to the program."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewise.files import write_text
+from edgewise.learn import fingerprint
+from edgewise.learn.networks import AbstractNetwork
+from edgewise.learn.operator import Operator
+from edgewise.learn.recipes import Recipe, from_dict
+from edgewise.learn.runs import (
+    CONFIG,
+    FILES,
+    LOG,
+    METRICS,
+    STATE,
+    WEIGHTS,
+    as_json,
+    as_lines,
+    describe,
+    named_arrays,
+    read_config,
+    read_history,
+)
+from edgewise.learn.storage import load_arrays, save_arrays
+from edgewise.problem import Problem
+
+
+class Folder:
+    """The folder of a run while it trains."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.config: dict[str, Any] = {}
+
+    def open(self, problem: Problem, recipe: Recipe, seed: int, resume: bool, origin: dict[str, str] | None) -> bool:
+        """Makes the folder ready for a run; says whether the run in it is finished."""
+        path = self.path
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
+        path.mkdir(parents=True, exist_ok=True)
+        # What an interrupted write left behind is nobody's work.
+        present = [entry.name for entry in path.iterdir() if not entry.name.startswith(tuple(f".{f}-" for f in FILES))]
+        if present and not resume:
+            raise FileExistsError(
+                f"`{path}` has files in it ({', '.join(sorted(present)[:4])}); nothing is overwritten. Name a new folder, or continue "
+                "the run there with `resume=True` (`--resume`)."
+            )
+        if CONFIG in present:
+            self.config = read_config(path)
+            self._check_same(problem, recipe, seed)
+            return self.config["status"] == "finished"
+        if present:
+            raise FileExistsError(
+                f"`{path}` has files in it ({', '.join(sorted(present)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
+            )
+        self.config = describe(problem, recipe, seed, origin or {})
+        self._write_config()
+        return False
+
+    def log(self, record: dict[str, Any], line: str) -> None:
+        for name, text in ((METRICS, json.dumps(record)), (LOG, line)):
+            with (self.path / name).open("a") as file:
+                file.write(text + "\n")
+
+    def read_history(self, step: int) -> list[dict[str, Any]]:
+        """The records up to this step; later ones, from after the state that was saved, are dropped from the file too."""
+        records = [record for record in read_history(self.path) if record["step"] <= step]
+        write_text(self.path / METRICS, as_lines(records))
+        with (self.path / LOG).open("a") as file:
+            file.write(f"continued after step {step}\n")
+        return records
+
+    def save_state(self, arrays: dict[str, np.ndarray], network: AbstractNetwork) -> None:
+        save_arrays(self.path / WEIGHTS, named_arrays(network))
+        save_arrays(self.path / STATE, arrays)
+
+    def read_state(self, expected: dict[str, tuple[np.dtype, tuple[int, ...]]]) -> dict[str, np.ndarray] | None:
+        """The state to go on from; None where none was saved yet."""
+        if not (self.path / STATE).exists():
+            for name in (METRICS, LOG):
+                (self.path / name).unlink(missing_ok=True)
+            return None
+        return load_arrays(self.path / STATE, expected)[0]
+
+    def finish(self, operator: Operator) -> None:
+        """The last file says that the others are whole; then the state has served."""
+        save_arrays(self.path / WEIGHTS, named_arrays(operator.network, operator.recipe.dtype))
+        self.config |= operator.ending
+        self._write_config()
+        with (self.path / LOG).open("a") as file:
+            file.write(f"{operator.result}\n")
+        (self.path / STATE).unlink(missing_ok=True)
+
+    def _write_config(self) -> None:
+        write_text(self.path / CONFIG, as_json(self.config))
+
+    def _check_same(self, problem: Problem, recipe: Recipe, seed: int) -> None:
+        stored = from_dict(self.config["recipe"], self.path / CONFIG)
+        if stored != recipe:
+            raise ValueError(
+                f"The run in `{self.path}` has another recipe: {_difference(stored, recipe)}. Continue it with the one it has, or name "
+                "a new folder."
+            )
+        if self.config["seed"] != seed:
+            raise ValueError(f"The run in `{self.path}` has seed {self.config['seed']}, got {seed}. Pass that seed.")
+        fingerprint.compare(problem, self.config["members"], self.path)
+
+
+def _difference(stored: Any, given: Any, where: str = "recipe") -> str:
+    for field in dataclasses.fields(stored):
+        a, b, name = getattr(stored, field.name), getattr(given, field.name), f"{where}.{field.name}"
+        if dataclasses.is_dataclass(a):
+            found = _difference(a, b, name)
+            if found:
+                return found
+        elif a != b:
+            return f"`{name}` is {a!r} there, got {b!r}"
+    return ""

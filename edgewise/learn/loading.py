@@ -1,0 +1,96 @@
+"""Operators from folders: one's own runs, and those that ship with the package."""
+
+from importlib import resources
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from edgewise.learn import fingerprint
+from edgewise.learn.building import build_network, check_recipe, shape_of
+from edgewise.learn.operator import FitResult, Operator, in_precision
+from edgewise.learn.recipes import from_dict
+from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, read_config, read_history
+from edgewise.learn.storage import load_arrays
+from edgewise.precision import working_dtype
+from edgewise.presets import PRESETS, preset
+from edgewise.problem import Problem
+
+
+def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None = None) -> Operator:
+    """The operator of a run.
+
+    Arguments:
+        path: The run's folder.
+        problem: The problem it was trained for; left out for a preset, which is rebuilt by name. It is refused if a few of its
+            members differ, in boundary, data or equation, from what the run has written down about them.
+        dtype: "float32" to work in single precision.
+
+    >>> import edgewise as ew
+    >>> ew.enable_x64()
+    >>> ew.pretrained("laplace-star").problem.parameters.names
+    ('t',)
+    """
+    path = Path(path)
+    real = working_dtype(dtype)
+    config = read_config(path)
+    if problem is not None and not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a `Problem`, got {problem!r}. Write `load(path, problem)`.")
+    if problem is None:
+        name = config["problem"].get("preset")
+        if name is None:
+            where = config["problem"].get("file")
+            raise ValueError(
+                f"The run in `{path}` was trained for a problem of yours{f' ({where})' if where else ''}; no code is stored with a "
+                "run. Hand the problem over: `load(path, problem)`."
+            )
+        problem = preset(name)
+    recipe = check_recipe(from_dict(config["recipe"], path / CONFIG), problem)
+    fingerprint.compare(problem, config["members"], path)
+    shape = shape_of(problem, np.dtype(recipe.dtype))
+    sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
+    # Shapes alone, without memory: a forged recipe must not be able to ask for any.
+    skeleton = eqx.filter_eval_shape(
+        lambda sizes: build_network(problem, recipe, shape, sizes, jax.random.key(0)), sizes
+    )
+    names, structure = by_path(skeleton)
+    expected = {name: (np.dtype(leaf.dtype), tuple(leaf.shape)) for name, leaf in names.items()}
+    arrays, _ = load_arrays(path / WEIGHTS, expected)
+    wrong = [name for name, array in arrays.items() if not np.all(np.isfinite(array))]
+    if wrong:
+        raise ValueError(f"`{path / WEIGHTS}` has weights that are not finite, in {wrong[0]}. Train again.")
+    leaves = [jnp.asarray(arrays[name]) for name in names]
+    network = in_precision(jax.tree_util.tree_unflatten(structure, leaves), real)
+    result, stats = config.get("result"), config.get("stats", {})
+    ended = (
+        FitResult(**result)
+        if result
+        else FitResult("interrupted", f"interrupted: `fit(..., out={str(path)!r}, resume=True)`")
+    )
+    return Operator(problem, network, recipe, read_history(path), ended, stats, config["problem"], config["seed"])
+
+
+def pretrained(name: str, *, dtype: str | None = None) -> Operator:
+    """The operator of a preset, trained already: no training, no network access.
+
+    >>> import edgewise as ew
+    >>> ew.enable_x64()
+    >>> operator = ew.pretrained("laplace-star")
+    >>> bool(abs(operator(t=1.15)([0.3, 0.2]) - 0.26817) < 1e-5)
+    True
+    """
+    if name not in shipped():
+        known = ", ".join(f'"{known}"' for known in shipped())
+        raise ValueError(f'No operator called {name!r} ships; there are {known}. Write `pretrained("laplace-star")`.')
+    return load(folder(name), dtype=dtype)
+
+
+def shipped() -> tuple[str, ...]:
+    """The presets that have an operator."""
+    return tuple(name for name in PRESETS if (folder(name) / "config.json").is_file())
+
+
+def folder(name: str) -> Path:
+    return Path(str(resources.files("edgewise"))) / "operators" / name
