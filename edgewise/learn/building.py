@@ -72,6 +72,15 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
             f"The paper's rules serve `Dirichlet` and `Clamped` data, got `{type(problem.condition).__name__}`. "
             'Use `recipe="default"`.'
         )
+    if (
+        recipe.collocation.rule != "kress"
+        and isinstance(problem.representation, LayerPair)
+        and problem.side != "interior"
+    ):
+        raise ValueError(
+            f"The paper's pair of layers has no moments zero, so that its field grows without bound outside; got side "
+            f'{problem.side!r}. Use `recipe="default"`, or `side="interior"`.'
+        )
     network = recipe.network
     if network.features == "harmonics" and recipe.collocation.rule == "kress":
         most = recipe.collocation.nodes // 2 - 1
@@ -200,11 +209,12 @@ def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArr
     return Position(problem.family.dim)
 
 
-def unknown_sizes(problem: Problem, rhs: Array, nodes: int, scalars: bool, shape: Shape) -> Array:
-    """The size of each channel of unknowns, from a conditioned equation, which is near the identity; 1 where it is zero."""
-    count = nodes * shape.channels * len(problem.family.curves)
-    rows = jnp.abs(rhs[:, :count]).reshape(rhs.shape[0], shape.channels, -1)
+def unknown_sizes(rhs: Array, recipe: Recipe, shape: Shape) -> Array:
+    """The size of each channel of unknowns, from a conditioned equation, which is near the identity; 1 where it is zero.
+
+    The paper's networks give the unknowns themselves. A network without scalars has them with size zero.
+    """
+    rows = jnp.abs(rhs[:, : rhs.shape[1] - shape.scalars]).reshape(rhs.shape[0], shape.channels, -1)
     sizes = jnp.sqrt(jnp.mean(rows**2, axis=(0, 2)))
-    sizes = jnp.where(sizes > 0, sizes, 1)
-    # A network without scalars has them with size zero.
-    return jnp.concatenate([sizes, jnp.full(shape.scalars, sizes[0] if scalars else 0.0)])
+    sizes = jnp.where((sizes > 0) & (recipe.collocation.rule == "kress"), sizes, 1)
+    return jnp.concatenate([sizes, jnp.full(shape.scalars, sizes[0] if recipe.network.scalars else 0.0)])

@@ -42,7 +42,7 @@ class Training:
         rule = Kress(recipe.collocation.nodes) if recipe.collocation.rule == "kress" else Kress(recipe.validation.nodes)
         members = training_members(problem.parameters, recipe.collocation.members, self.dtype)
         systems = _conditioned(problem, rule, members, recipe.collocation.members, self.dtype)
-        sizes = unknown_sizes(problem, systems.rhs, rule.num_nodes, recipe.network.scalars, self.shape)
+        sizes = unknown_sizes(systems.rhs, recipe, self.shape)
         self.systems = systems if recipe.collocation.rule == "kress" else None
         self.units = _units(systems, sizes, self.shape)
         network = build_network(problem, recipe, self.shape, sizes, start)

@@ -104,25 +104,25 @@ class Field(eqx.Module):
         return function(self.kernel, layers, target, weights)
 
     def _in_own_unit(self, nodes: source.AbstractSource, target: Array, weights: source.Weights) -> source.Weights:
-        """Weights of log |d|²/R², R the distance from the curves' middle: far fields do not cancel in this unit.
+        """Far away, weights of log |d|²/R², R the distance from the curves' middle: fields do not cancel in this unit.
 
         |d|² log |d|² grows while its integral does not, since moments of the densities are zero: for the same reason
         |d|² log R² may be taken away but for a term that depends on R alone (`_whole`).
         """
-        middle, square = self._middle(target)
+        middle, square, is_far = self._seen_from(target)
         arm = nodes.x - middle
         # |d|² = R² - 2 (target - middle)·arm + |arm|².
         ratio = (jnp.sum(arm**2, axis=-1) - 2 * arm @ (target - middle)) / square
-        is_far = square > 16 * jnp.max(jnp.sum(arm**2, axis=-1))
         far = nodes.step * jnp.log1p(jnp.where(is_far, ratio, 0))
-        return weights._replace(log=jnp.where(is_far, far, weights.log - nodes.step * jnp.log(square)))
+        return weights._replace(log=jnp.where(is_far, far, weights.log))
 
-    def _middle(self, target: Array) -> tuple[Array, Array]:
-        """The middle of the curves, and R², the target's distance from it squared; not zero there."""
+    def _seen_from(self, target: Array) -> tuple[Array, Array, Array]:
+        """The middle of the curves; R², the target's distance from it squared, and whether it is far; 1 where it is not."""
         x = self.layers.source.x
-        middle, size = jnp.mean(x, axis=(0, 1)), jnp.max(jnp.ptp(x, axis=(0, 1)))
+        middle = jnp.mean(x, axis=(0, 1))
         square = jnp.sum((target - middle) ** 2)
-        return middle, jnp.where(square > size**2, square, size**2)
+        is_far = square > 16 * jnp.max(jnp.sum((x - middle) ** 2, axis=-1))
+        return middle, jnp.where(is_far, square, 1), is_far
 
     def _second_moment(self) -> Array:
         """∫ (φ + ψ ∂/∂n) |y|²/16π about the middle, for the single layer φ and the double layer ψ of every curve."""
@@ -139,7 +139,7 @@ class Field(eqx.Module):
     def _whole(self, quantity: Quantity, values: Array, target: Array) -> Array:
         total = jnp.sum(values, axis=0)
         if isinstance(self.kernel, Biharmonic) and quantity == "potential":
-            total = total + jnp.log(self._middle(target)[1]) * self._second_moment()
+            total = total + jnp.log(self._seen_from(target)[1]) * self._second_moment()
         if not self.polynomial.size:
             return total
         linear = self.polynomial[1:] if self.polynomial.size > 1 else jnp.zeros_like(target)
