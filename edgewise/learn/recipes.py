@@ -139,7 +139,7 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
             layers=3,
             neurons=100,
             p=100,
-            scale=2.0 if pair else 5.0,
+            scale=5.0,
             activation="gelu",
             scalars=False,
             normal_derivative=pair,

@@ -71,11 +71,13 @@ class Training:
 
     def advance(self, state: State, step: int, count: int) -> State:
         """`count` more steps after the first `step`."""
-        if self.recipe.optimiser.name == "adam":
-            return _adam(self, state, jnp.asarray(step), count)
-        assert self.systems is not None, "Gauss-Newton has fixed members"
-        for _ in range(count):
-            state = optimisers.gauss_newton_step(state, self.rest, self.unravel, self.systems, self.units)
+        # Otherwise a GPU rounds the factors of products in single precision to three digits.
+        with jax.default_matmul_precision("highest"):
+            if self.recipe.optimiser.name == "adam":
+                return _adam(self, state, jnp.asarray(step), count)
+            assert self.systems is not None, "Gauss-Newton has fixed members"
+            for _ in range(count):
+                state = optimisers.gauss_newton_step(state, self.rest, self.unravel, self.systems, self.units)
         return state
 
     def misfit(self, weights: Array) -> dict[str, Any]:
