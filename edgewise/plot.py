@@ -49,7 +49,7 @@ def sample_field(solution: Solution, resolution: int = 200, curve_points: int = 
     curves = [_outlines(member, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
     box = _box(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
-    grid = _grid(box, resolution)
+    grid = grid_in(box, resolution)
     values = np.asarray(_shown(solution)(grid)).reshape(len(members), -1)
     return [_one(*parts, box, grid) for parts in zip(members, curves, values, strict=True)]
 
@@ -247,8 +247,8 @@ def _box(points: np.ndarray, margin: float) -> np.ndarray:
     return np.stack([low, high]) + margin * np.max(high - low) * np.array([[-1], [1]])
 
 
-def _grid(box: np.ndarray, resolution: int) -> np.ndarray:
-    """Equally spaced points in both directions, `resolution` of them along the longer side."""
+def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
+    """Equally spaced points of a box, lower left and upper right corner: `resolution` of them along the longer side."""
     step = np.max(box[1] - box[0]) / (resolution - 1)
     x, y = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
