@@ -11,6 +11,7 @@ from jaxtyping import Array
 from edgewise.plot import MARGIN, grid_in
 from edgewise.potentials import Neumann
 from edgewise.problem import Problem
+from edgewise.quadrature import Graded, Kress
 from edgewise.quadrature.rule import equispaced
 from edgewise.solution import Solution
 from edgewise.solver import solve
@@ -75,9 +76,11 @@ def measure(
 
 def reference(solution: Solution) -> Solution:
     """The same members, solved: with twice as many nodes as `solve` finds enough."""
-    problem, parameters = solution.problem, solution.parameters
+    problem = solution.problem
+    parameters: dict[str, Any] = dict(solution.parameters)
     enough = solve(problem, extrapolate=True, **parameters)
-    rule = type(enough.quadrature)(2 * enough.quadrature.num_nodes)
+    nodes = 2 * enough.quadrature.num_nodes
+    rule = Graded(nodes) if isinstance(enough.quadrature, Graded) else Kress(nodes)
     return solve(problem, quadrature=rule, extrapolate=True, **parameters)
 
 

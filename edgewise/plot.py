@@ -102,17 +102,17 @@ def field_figure(
 
 
 def training_figure(history: list[dict[str, Any]]) -> "Figure":
-    """The loss and the relative misfit on validation members over the steps of `operator.history`."""
+    """The loss, and what the worst of the members not trained on misses of its data, over the steps of `operator.history`."""
     if not history:
         raise ValueError("The history has no records; expected one or more. Pass `operator.history` after training.")
     matplotlib = _matplotlib()
-    figure = matplotlib.figure.Figure(figsize=(6.0, 3.6), dpi=100, layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(6.4, 3.6), dpi=100, layout="constrained")
     ax = figure.add_subplot()
     steps = np.array([record["step"] for record in history])
     for key, label, style in (
-        ("loss", "loss (mean square of the residual)", "o-"),
-        ("misfit", "relative misfit, unseen members", "s-"),
-        ("misfit_max", "of the worst of them", ":"),
+        ("loss", "loss", "o-"),
+        ("misfit", "misfit of unseen members", "s-"),
+        ("misfit_max", "in the maximum norm", ":"),
     ):
         values = np.array([record.get(key, np.nan) for record in history], float)
         shown = np.isfinite(values) & (values > 0)
@@ -129,7 +129,7 @@ def training_figure(history: list[dict[str, Any]]) -> "Figure":
     ax.grid(linewidth=0.5, alpha=0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

@@ -27,9 +27,9 @@ RESOLUTION = 160
 RANDOM = 50
 
 NEXT = """Try next:
-  edgewise list                                     the problems that ship
-  edgewise evaluate {run} --at t=1.5        errors of the operator just trained
+  edgewise evaluate {run} --at t=1.5
   edgewise predict {run} --at t=1.5 --grid 200 --out field.csv
+  edgewise list
   edgewise train laplace-quadratic --out runs/quadratic"""
 
 

@@ -57,7 +57,12 @@ def _words(report: dict[str, Any]) -> str:
         ("result", result),
     ]
     if "misfit" in stats:
-        lines.append(("misfit", f"{_number(stats['misfit'])} relative (worst {_number(stats.get('misfit_max'))})"))
+        lines.append(
+            (
+                "misfit",
+                f"{_number(stats['misfit'])} relative ({_number(stats.get('misfit_max'))} in the maximum norm), the worst of members it was not trained on",
+            )
+        )
     elif last:
         lines.append(("misfit", f"{_number(last.get('misfit'))} relative, after step {last['step']}"))
     if "seconds" in stats:

@@ -48,5 +48,7 @@ def _operator_words(one: dict[str, Any]) -> str:
     if operator is None:
         return f"no trained operator ships: `edgewise train {one['name']} --out runs/{one['name']}`"
     misfit = operator["misfit"]
-    error = f", relative misfit {misfit:.1e} on members it was not trained on" if isinstance(misfit, float) else ""
+    error = (
+        f", relative misfit at most {misfit:.1e} on members it was not trained on" if isinstance(misfit, float) else ""
+    )
     return f"a trained operator ships{error}: `edgewise evaluate {one['name']}`"

@@ -70,7 +70,7 @@ def middle(box: Box) -> tuple[Members, int]:
         elif spec.default is not None:
             value = np.asarray(spec.default, float)
         else:
-            value = np.eye(1, *spec.shape)[0] if spec.shape else np.zeros(())
+            value = np.eye(spec.shape[0])[0] if spec.shape else np.zeros(())
         found[name] = value[None]
     return found, 1
 

@@ -103,7 +103,7 @@ def _outcome(command: Any, operator: Operator, files: list[str]) -> str:
         [
             "",
             f"result    {operator.result}",
-            f"misfit    {stats['misfit']:.1e} relative, on members it was not trained on (worst {stats['misfit_max']:.1e})",
+            f"misfit    {stats['misfit']:.1e} relative, the worst of members it was not trained on ({stats['misfit_max']:.1e} in the maximum norm)",
             f"training  {stats['steps']} steps, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}",
             f"written   {', '.join(files)}",
             "\nTry next:",

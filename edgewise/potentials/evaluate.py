@@ -167,16 +167,16 @@ def evaluate(
     if isinstance(fields.layers.source, close.SmoothSource):
         fields = eqx.tree_at(lambda f: f.layers.source, fields, close.with_few_modes(fields.layers.source))
     # Picked out and cut up by numpy: JAX would compile that anew for every number of close points.
-    points = np.asarray(points)
-    step = max(1, min(len(points), PAIRS // (members * curves * nodes)))
-    parts = [_away(fields, jnp.asarray(chunk), quantity) for chunk in _chunks(points, step)]
+    at = np.asarray(points)
+    step = max(1, min(len(at), PAIRS // (members * curves * nodes)))
+    parts = [_away(fields, jnp.asarray(chunk), quantity) for chunk in _chunks(at, step)]
     value, right, suspect = (
-        np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(points)] for part in zip(*parts, strict=True)
+        np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(at)] for part in zip(*parts, strict=True)
     )
     member, point = np.nonzero(suspect)
     if len(member):
         step = max(1, min(_bucket(len(member)), PAIRS // (8 * curves * nodes)))
-        pairs = zip(_chunks(member, step), _chunks(points[point], step), strict=True)
+        pairs = zip(_chunks(member, step), _chunks(at[point], step), strict=True)
         parts = [_anywhere(fields, jnp.asarray(m), jnp.asarray(p), quantity) for m, p in pairs]
         near, near_right = (
             np.concatenate([np.asarray(p) for p in part])[: len(member)] for part in zip(*parts, strict=True)
