@@ -26,14 +26,12 @@ def run(command: Any) -> None:
     operator = open_run(command.run, command.problem)
     members, count = choose_members(command.at, operator.problem.parameters, extrapolate=command.extrapolate)
     if command.points is None:
+        # A grid has more points than this; the boundaries of so many members would take long to place.
+        _check_size(count, command.grid)
         points = _grid(operator, members, count, command.grid)
     else:
         points = read_points(command.points, operator.problem.family.dim)
-    if count * len(points) > MOST_VALUES:
-        raise ValueError(
-            f"{count} members at {len(points)} points are {count * len(points)} values; expected at most {MOST_VALUES}. "
-            "Ask for fewer members or points, or several times."
-        )
+    _check_size(count, len(points))
     values = np.concatenate([np.atleast_2d(part(points)) for part in _solutions(operator, members, count)])
     write_field(command.out, field_columns(members, points, values), command.overwrite)
     wrong = int(np.sum(np.isnan(values)))
@@ -54,6 +52,14 @@ def run(command: Any) -> None:
     if not operator.result.ok:
         print(f"Mind: {operator.result}.")
     print(f"Wrote {command.out}.")
+
+
+def _check_size(members: int, points: int) -> None:
+    if members * points > MOST_VALUES:
+        raise ValueError(
+            f"{members} members at {points} points or more are beyond {MOST_VALUES} values, the most that one file takes. "
+            "Ask for fewer members or points, or several times."
+        )
 
 
 def _solutions(operator: Operator, members: dict[str, np.ndarray], count: int) -> Any:
