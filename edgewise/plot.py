@@ -39,33 +39,48 @@ class Samples(NamedTuple):
         return None if self.truth is None else np.abs(self.value - self.truth)
 
 
-def sample_field(solution: Solution, resolution: int = 200, curve_points: int = 800, box: Any = None) -> list[Samples]:
+def sample_field(
+    solution: Solution,
+    resolution: int = 200,
+    curve_points: int = 800,
+    box: Any = None,
+    truth: Solution | None = None,
+) -> list[Samples]:
     """Every member's field on a grid of `resolution` points along the longer side, and on its curves.
 
     Members share one box, so that they can be compared: `box`, lower left and upper right corner, or one that holds all
-    curves. A solution of one member gives one sample.
+    curves. A solution of one member gives one sample. `truth` stands in for an `exact` field.
     """
-    members = list(solution) if solution.batched else [solution]
+    members = _members(solution)
+    truths = [None] * len(members) if truth is None else _members(truth)
     curves = [_outlines(member, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
     box = _box(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
-    grid = _grid(box, resolution)
+    grid = grid_in(box, resolution)
     values = np.asarray(_shown(solution)(grid)).reshape(len(members), -1)
-    return [_one(*parts, box, grid) for parts in zip(members, curves, values, strict=True)]
+    return [_one(*parts, box, grid) for parts in zip(members, curves, values, truths, strict=True)]
 
 
-def field_figure(solution: Solution, *, resolution: int = 200, samples: list[Samples] | None = None) -> "Figure":
+def field_figure(
+    solution: Solution,
+    *,
+    resolution: int = 200,
+    samples: list[Samples] | None = None,
+    truth: Solution | None = None,
+    name: str = "solution",
+) -> "Figure":
     """One row a member: truth, solution and the error on a logarithmic scale, up to the boundary.
 
-    Without an `exact` field in the problem a row is the solution alone; of a complex field the real part is drawn. Where
-    a wave is scattered, a row is the total field: its real part and its absolute value. `samples` are those of
-    `sample_field`, where they are at hand already. Save it with `figure.savefig("field.png")`; no window is opened.
+    The truth is the problem's `exact` field, or `truth`, the same members solved; without either a row is the solution
+    alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without `truth`,
+    its real part and its absolute value are drawn. `samples` are those of `sample_field`, where they are at hand already.
+    `name` is what the column of the solution is called. Save it with `figure.savefig("field.png")`; no window is opened.
     """
     matplotlib = _matplotlib()
-    samples = sample_field(solution, resolution) if samples is None else samples
+    samples = sample_field(solution, resolution, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
     wave = isinstance(solution.problem.data, AbstractWave)
-    columns = 2 if wave else 1 if samples[0].truth is None else 3
+    columns = 3 if samples[0].truth is not None else 2 if wave else 1
     size = (4.2 * columns, max(1.6, 3.3 * height / width + 0.45) * len(samples))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
@@ -75,14 +90,46 @@ def field_figure(solution: Solution, *, resolution: int = 200, samples: list[Sam
     top = 10.0 ** np.ceil(np.log10(max(worst, 10 * FLOOR)))
     errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
     for row, sample in zip(axes, samples, strict=True):
-        if wave:
+        if wave and sample.truth is None:
             _draw_wave(figure, row, sample, solution.problem.side)
         else:
-            _draw_row(figure, row, sample, solution.problem.side, errors)
+            _draw_row(figure, row, sample, solution.problem.side, errors, name, wave)
     for ax in axes[-1]:
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
         ax.set_ylabel("y")
+    return figure
+
+
+def training_figure(history: list[dict[str, Any]]) -> "Figure":
+    """The loss, and what the worst of the members not trained on misses of its data, over the steps of `operator.history`."""
+    if not history:
+        raise ValueError("The history has no records; expected one or more. Pass `operator.history` after training.")
+    matplotlib = _matplotlib()
+    figure = matplotlib.figure.Figure(figsize=(6.4, 3.6), dpi=100, layout="constrained")
+    ax = figure.add_subplot()
+    steps = np.array([record["step"] for record in history])
+    for key, label, style in (
+        ("loss", "loss", "o-"),
+        ("misfit", "misfit of unseen members", "s-"),
+        ("misfit_max", "in the maximum norm", ":"),
+    ):
+        values = np.array([record.get(key, np.nan) for record in history], float)
+        shown = np.isfinite(values) & (values > 0)
+        if np.any(shown):
+            # Marks where they can be told apart.
+            ax.plot(
+                steps[shown], values[shown], style, label=label, markersize=4 if len(steps) <= 60 else 0, linewidth=1.3
+            )
+    ax.set(xlabel="step", yscale="log")
+    if steps[-1] >= 100 * max(1, steps[0]):
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
+    ax.grid(linewidth=0.5, alpha=0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -107,13 +154,19 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
     return figure
 
 
-def _draw_row(figure: "Figure", row: Any, sample: Samples, side: str, errors: Any) -> None:
+def _draw_row(
+    figure: "Figure", row: Any, sample: Samples, side: str, errors: Any, solution_name: str, wave: bool
+) -> None:
     matplotlib = _matplotlib()
     shown = np.real(sample.value if sample.truth is None else sample.truth)
     low, high = shown.min(), shown.max()
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         # A constant field: the rounding in it is for the error to show.
         low, high = low - 0.5, high + 0.5
+    if wave:
+        # About zero; the brightest hundredth may be the neighbourhood of a point source.
+        high = np.quantile(np.abs(shown), 0.995)
+        low = -high
     values = matplotlib.colors.Normalize(low, high)
     name = "Re u" if np.iscomplexobj(sample.value) else "u"
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
@@ -123,11 +176,11 @@ def _draw_row(figure: "Figure", row: Any, sample: Samples, side: str, errors: An
         row[0].set_title(sample.title or "solution")
         _bar(figure, image, row[0], name)
         return
-    _panel(row[0], sample, mesh, region, np.real(sample.truth), values)
-    image = _panel(row[1], sample, mesh, region, np.real(sample.value), values)
+    _panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
+    image = _panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
     where = f", {sample.title}" if sample.title else ""
     row[0].set_title(f"truth{where}")
-    row[1].set_title(f"solution{where}")
+    row[1].set_title(f"{solution_name}{where}")
     _bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
     image = _panel(row[2], sample, mesh, region, error, errors)
@@ -152,13 +205,17 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
         _bar(figure, image, ax, name)
 
 
-def _panel(ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.ndarray, norm: Any) -> Any:
+def _panel(
+    ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.ndarray, norm: Any, wave: bool = False
+) -> Any:
     matplotlib = _matplotlib()
     if isinstance(norm, matplotlib.colors.LogNorm):
         # Another map than the field's, so that the two cannot be taken for each other; both grow lighter in grey.
         # Four shades a decade: an error is read by its size, and rounding has no finer features.
         shades = matplotlib.colormaps["cividis"].resampled(4 * round(np.log10(norm.vmax / norm.vmin)))
         image = ax.tripcolor(mesh, value, norm=norm, cmap=shades, shading="flat", rasterized=True)
+    elif wave:
+        image = ax.tripcolor(mesh, value, norm=norm, cmap="RdBu_r", shading="gouraud", rasterized=True)
     else:
         bands = np.linspace(norm.vmin, norm.vmax, 65)
         image = ax.tricontourf(mesh, np.clip(value, norm.vmin, norm.vmax), levels=bands, norm=norm, cmap="viridis")
@@ -221,16 +278,32 @@ def _shown(solution: Solution) -> Any:
     return solution.total if isinstance(solution.problem.data, AbstractWave) else solution
 
 
-def _one(member: Solution, curves: list[np.ndarray], value: np.ndarray, box: np.ndarray, grid: np.ndarray) -> Samples:
+def _one(
+    member: Solution,
+    curves: list[np.ndarray],
+    value: np.ndarray,
+    truth: Solution | None,
+    box: np.ndarray,
+    grid: np.ndarray,
+) -> Samples:
     points = np.concatenate([grid, *(curve[:-1] for curve in curves)])
     value = np.concatenate([value, np.asarray(_shown(member)(points[len(grid) :]))])
     inside = np.all((points >= box[0]) & (points <= box[1]), axis=-1)
     points, value = points[inside & np.isfinite(value)], value[inside & np.isfinite(value)]
     problem = member.problem
-    truth = None
-    if problem.exact is not None and not isinstance(problem.data, AbstractWave):
-        truth = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
-    return Samples(_title(member), curves, box, points, value, truth)
+    if truth is not None:
+        true = np.asarray(_shown(truth)(points))
+        # Within rounding of the boundary the two may differ about the side.
+        points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
+    elif problem.exact is not None and not isinstance(problem.data, AbstractWave):
+        true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
+    else:
+        true = None
+    return Samples(_title(member), curves, box, points, value, true)
+
+
+def _members(solution: Solution) -> list[Solution]:
+    return list(solution) if solution.batched else [solution]
 
 
 def _title(member: Solution) -> str:
@@ -247,8 +320,8 @@ def _box(points: np.ndarray, margin: float) -> np.ndarray:
     return np.stack([low, high]) + margin * np.max(high - low) * np.array([[-1], [1]])
 
 
-def _grid(box: np.ndarray, resolution: int) -> np.ndarray:
-    """Equally spaced points in both directions, `resolution` of them along the longer side."""
+def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
+    """Equally spaced points of a box, lower left and upper right corner: `resolution` of them along the longer side."""
     step = np.max(box[1] - box[0]) / (resolution - 1)
     x, y = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)

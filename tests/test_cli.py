@@ -1,6 +1,10 @@
 """The command line: what it prints, what it writes, and how it fails."""
 
+import contextlib
+import dataclasses
+import io
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,25 +15,50 @@ import pytest
 import edgewise as ew
 from edgewise import plot
 from edgewise.cli import demo, doctor, main
+from edgewise.learn.fit import fit
 
 ROOT = Path(__file__).parent.parent
+COMMANDS = ("demo", "doctor", "evaluate", "info", "list", "plot", "predict", "train")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "edgewise", *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
-@pytest.fixture
-def small_demo(monkeypatch):
-    """The demo with a coarse picture: the same path in a tenth of the time."""
-    monkeypatch.setattr(demo, "RESOLUTION", 24)
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory):
+    """One run of the demo for all tests of it: a small recipe and a coarse picture, the same path in a tenth of the time."""
+    folder = tmp_path_factory.mktemp("demo")
+    (folder / "notes.txt").write_text("mine")
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        small_demo(patch)
+        assert main(["demo", "--out", str(folder), "--json"]) == 0
+    (folder / "printed.json").write_text(printed.getvalue())
+    return folder
+
+
+def small_demo(patch):
+    patch.setattr(demo, "RESOLUTION", 24)
+    patch.setattr(demo, "RANDOM", 3)
+    patch.setattr(demo, "fit", lambda problem, **options: fit(problem, _small(problem), **options))
+
+
+def _small(problem):
+    recipe = ew.recipe("default", problem)
+    return dataclasses.replace(
+        recipe,
+        network=dataclasses.replace(recipe.network, harmonics=40, degree=4, p=8),
+        collocation=dataclasses.replace(recipe.collocation, members=10, nodes=96),
+        optimiser=dataclasses.replace(recipe.optimiser, steps=2),
+        validation=dataclasses.replace(recipe.validation, members=4, nodes=128, tol=0.1),
+    )
 
 
 def test_help_names_the_commands_and_loads_no_jax():
     code = "import sys; from edgewise.cli import main\ntry: main(['--help'])\nfinally: assert 'jax' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert all(command in done.stdout for command in ("demo", "doctor", "list"))
+    assert all(f" {command} " in done.stdout for command in COMMANDS)
 
 
 def test_version(capsys):
@@ -39,8 +68,8 @@ def test_version(capsys):
 
 def test_list_as_json_is_nothing_but_json(capsys):
     assert main(["list", "--json"]) == 0
-    (only,) = json.loads(capsys.readouterr().out)
-    assert only["name"] == "laplace-star" and only["parameters"] == {"t": "[1.0, 2.0]"}
+    first, *_ = json.loads(capsys.readouterr().out)
+    assert first["name"] == "laplace-star" and first["parameters"] == {"t": "[1.0, 2.0]"} and "operator" in first
 
 
 def test_list_in_words(capsys):
@@ -72,31 +101,39 @@ def test_unknown_preset_lists_the_known_ones():
         ew.preset("laplace")
 
 
-def test_demo_writes_its_three_files_and_no_other(tmp_path, capsys, small_demo):
-    kept = tmp_path / "notes.txt"
-    kept.write_text("mine")
-    assert main(["demo", "--out", str(tmp_path), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "laplace-star.png",
-        "notes.txt",
-        "table.json",
-        "table.md",
-    ]
-    assert kept.read_text() == "mine"
-    assert json.loads((tmp_path / "table.json").read_text()) == report
-    assert [row["t"] for row in report["members"]] == [1.15, 1.35, 1.45]
+def test_demo_writes_its_files_and_no_other(demo_folder):
+    report = json.loads((demo_folder / "table.json").read_text())
+    written = ["laplace-star.png", "run", "table.json", "table.md", "training.png"]
+    assert sorted(path.name for path in demo_folder.iterdir()) == sorted([*written, "notes.txt", "printed.json"])
+    assert sorted(Path(path).name for path in report["written"]) == written
+    assert (demo_folder / "notes.txt").read_text() == "mine"
+    assert json.loads((demo_folder / "printed.json").read_text()) == report
+    assert [row["parameters"]["t"] for row in report["members"]] == [1.15, 1.35, 1.45]
     for row in report["members"]:
-        assert row["max_error"] < 1e-11 and row["max_error_near_boundary"] < 1e-11
-        assert row["max_error_of_gradient"] < 1e-9
-        assert row["relative_l2"] < 1e-12 < row["relative_l2_of_the_paper"]
+        assert row["max_error_of_solve"] < 1e-11 and row["relative_l2_of_solve"] < 1e-12
+        assert row["relative_l2"] < row["relative_l2_of_the_paper"]
+    assert report["random"]["count"] == 3
+    assert ew.load(demo_folder / "run").result.ok
 
 
-def test_demo_without_matplotlib_writes_the_table_and_says_what_to_install(tmp_path, capsys, small_demo, monkeypatch):
+def test_demo_again_replaces_its_own_run_and_without_matplotlib_says_what_to_install(
+    demo_folder, tmp_path, capsys, monkeypatch
+):
+    small_demo(monkeypatch)
+    shutil.copytree(demo_folder / "run", tmp_path / "run")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     assert 'pip install "edgewise[plot]"' in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.json", "table.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "table.json", "table.md"]
+
+
+def test_demo_refuses_a_run_that_is_not_its_own_before_it_computes(tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    assert main(["demo", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and "holds something else" in said.err
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["notes.txt"]
 
 
 def test_demo_refuses_a_file_as_folder_before_it_computes(tmp_path, capsys):

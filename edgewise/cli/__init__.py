@@ -18,12 +18,20 @@ DESCRIPTION = """Solve parametric boundary value problems on the boundary alone.
 Json = tyro.conf.FlagCreatePairsOff[bool]
 
 
+At = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="MEMBER")]
+Flag = tyro.conf.FlagCreatePairsOff[bool]
+Run = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+Own = Annotated[str | None, tyro.conf.arg(metavar="FILE.py:NAME")]
+Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
+
+
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """Solve the paper's Laplace problem, compare with the paper, draw it."""
+    """Learn the paper's Laplace problem, compare with the paper and with the classical solve, draw it."""
 
     out: Path = Path("out/demo")
-    """Folder for table.md, table.json and laplace-star.png, which are overwritten; nothing else in it is touched."""
+    """Folder for table.md, table.json, laplace-star.png, training.png and the run itself, run/: these are overwritten; nothing
+    else in it is touched."""
     json: Json = False
     """Print JSON and nothing else."""
 
@@ -37,31 +45,148 @@ class Doctor:
 
 
 @dataclasses.dataclass(frozen=True)
+class Evaluate:
+    """Measure the errors of an operator, up to the boundary."""
+
+    run: Run
+    """The folder of a run, or the name of an operator that ships."""
+    at: At = ()
+    """A member, `t=1.15`, or several, `t=1:2:50`; may be given again. By default the paper's, or the middle of the box."""
+    random: int = 0
+    """Measure so many random members too."""
+    seed: int = 0
+    """Decides the random members."""
+    grid: int = 160
+    """Points along the longer side of the grid on which fields are compared."""
+    printed_formula: Flag = False
+    """Also the formula that the paper prints, which has no square root; its numbers have one."""
+    extrapolate: Flag = False
+    """Allow members outside the box that the operator was trained on."""
+    problem: Own = None
+    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
+    json: Json = False
+    """Print JSON and nothing else."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """Say what a run is: problem, box, recipe, network, result, files."""
+
+    run: Run
+    """The folder of a run, or the name of an operator that ships."""
+    json: Json = False
+    """Print JSON and nothing else."""
+
+
+@dataclasses.dataclass(frozen=True)
 class List:
-    """List the problems that ship with the package."""
+    """List the problems that ship with the package, and which have a trained operator."""
 
     json: Json = False
     """Print JSON and nothing else."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Draw truth, prediction and error of an operator, or how it was trained."""
+
+    run: Run
+    """The folder of a run, or the name of an operator that ships."""
+    out: Path
+    """The picture, a .png, .pdf or .svg file."""
+    at: At = ()
+    """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
+    history: Flag = False
+    """Draw loss and validation error over the steps of training instead."""
+    resolution: int = 200
+    """Points along the longer side of the picture's grid."""
+    extrapolate: Flag = False
+    """Allow members outside the box that the operator was trained on."""
+    overwrite: Flag = False
+    """Replace the file if it exists."""
+    problem: Own = None
+    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Predict:
+    """Write the field of an operator at points of a file or of a grid."""
+
+    run: Run
+    """The folder of a run, or the name of an operator that ships."""
+    out: Path
+    """The file to write, .csv or .npz: columns x, y, u (or u_re, u_im), and the parameters first where there are several
+    members."""
+    at: At = ()
+    """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
+    points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Points to read: a .csv file with the columns x, y, or an .npz file."""
+    grid: Count = None
+    """Instead of points: a grid around the boundary with so many along its longer side."""
+    extrapolate: Flag = False
+    """Allow members outside the box that the operator was trained on."""
+    overwrite: Flag = False
+    """Replace the file if it exists."""
+    problem: Own = None
+    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
+    json: Json = False
+    """Print JSON and nothing else."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Train:
+    """Train the operator of a problem. Any choice of a recipe can be changed: `--recipe.optimiser.steps 500`."""
+
+    problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
+    """A preset (`edgewise list`), or `my_problem.py:problem`."""
+    out: Path
+    """The run's folder; a new one, unless `--resume` is given."""
+    recipe: Annotated[str | None, tyro.conf.arg(metavar="default|best|paper|paper-random")] = None
+    """How to train: `default` if left out, or what the run has that is continued."""
+    resume: Flag = False
+    """Continue the run in the folder where it was interrupted."""
+    seed: Count = None
+    """Decides everything random: 0 if left out, or what the run has that is continued."""
+    json: Json = False
+    """Print JSON and nothing else."""
+    changes: tyro.conf.Suppress[tuple[tuple[str, str], ...]] = ()
+
+
 Command = (
     Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Plot, tyro.conf.subcommand("plot")]
+    | Annotated[Predict, tyro.conf.subcommand("predict")]
+    | Annotated[Train, tyro.conf.subcommand("train")]
 )
-# The module in this folder whose `run(command)` does it.
-MODULES = {Demo: "demo", Doctor: "doctor", List: "listing"}
+# The module in this folder whose `run(command)` does it; it may return an exit status.
+MODULES = {
+    Demo: "demo",
+    Doctor: "doctor",
+    Evaluate: "evaluate",
+    Info: "info",
+    List: "listing",
+    Plot: "plotting",
+    Predict: "predict",
+    Train: "train",
+}
 
 
 def main(args: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0, 1 after a message, 2 for a command line that cannot be read."""
+    """Runs one command; returns the exit status: 0, 1 after a message, 2 for a command line that cannot be read, 130 after Ctrl-C."""
     args = sys.argv[1:] if args is None else args
     if args and args[0] in ("--version", "-V"):
         print(f"edgewise {__version__}")
         return 0
-    command = tyro.cli(Command, prog="edgewise", description=DESCRIPTION, args=args or ["--help"])  # pyright: ignore
     try:
-        importlib.import_module(f"edgewise.cli.{MODULES[type(command)]}").run(command)
+        args, changes = _take_recipe_options(args)
+        command = tyro.cli(Command, prog="edgewise", description=DESCRIPTION, args=args or ["--help"])  # pyright: ignore
+        if changes:
+            command = dataclasses.replace(command, changes=changes)
+        return importlib.import_module(f"edgewise.cli.{MODULES[type(command)]}").run(command) or 0
     except BrokenPipeError:
         # The reader went away, as `head` does. Nowhere to flush to, so that Python does not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,4 +197,22 @@ def main(args: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("edgewise: interrupted", file=sys.stderr)
         return 130
-    return 0
+
+
+def _take_recipe_options(args: list[str]) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    """The options `--recipe.part.field value` of `train` and the rest: what fields there are, only a recipe knows."""
+    if not args or args[0] != "train":
+        return args, ()
+    rest, changes, left = [], [], list(args)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("--recipe."):
+            rest.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if not equals:
+            if not left or left[0].startswith("--"):
+                raise ValueError(f"`{name}` has no value. Write it behind, as in `--recipe.optimiser.steps 500`.")
+            value = left.pop(0)
+        changes.append((name.removeprefix("--recipe."), value))
+    return rest, tuple(changes)

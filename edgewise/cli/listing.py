@@ -1,8 +1,10 @@
-"""`edgewise list`: the problems that ship."""
+"""`edgewise list`: the problems that ship, and which of them have a trained operator."""
 
 from typing import Any
 
 from edgewise.cli.output import to_json
+from edgewise.learn.loading import folder, shipped
+from edgewise.learn.runs import read_config
 from edgewise.presets import PRESETS, preset, summary
 
 
@@ -15,7 +17,8 @@ def run(command: Any) -> None:
         ranges = ", ".join(f"{name} in {range}" for name, range in one["parameters"].items())
         print(f"{one['name']}: {one['summary']}")
         print(f"    {one['equation']}, {one['condition']} data, {one['side']}; {ranges}")
-    print('\nIn Python: `problem = ew.preset("laplace-star")`, `ew.solve(problem, t=1.15)`.')
+        print(f"    {_operator_words(one)}")
+    print('\nIn Python: `problem = ew.preset("laplace-star")`, `ew.solve(problem, t=1.15)`, `ew.fit(problem)`.')
 
 
 def _describe(name: str) -> dict[str, Any]:
@@ -27,4 +30,25 @@ def _describe(name: str) -> dict[str, Any]:
         "condition": type(problem.condition).__name__,
         "side": problem.side,
         "parameters": {name: str(spec) for name, spec in problem.parameters.specs},
+        "operator": _operator(name),
     }
+
+
+def _operator(name: str) -> dict[str, Any] | None:
+    """What the operator that ships says of its errors; None where none ships."""
+    if name not in shipped():
+        return None
+    config = read_config(folder(name))
+    stats = config.get("stats") or {}
+    return {"misfit": stats.get("misfit"), "misfit_max": stats.get("misfit_max"), "errors": config.get("errors")}
+
+
+def _operator_words(one: dict[str, Any]) -> str:
+    operator = one["operator"]
+    if operator is None:
+        return f"no trained operator ships: `edgewise train {one['name']} --out runs/{one['name']}`"
+    misfit = operator["misfit"]
+    error = (
+        f", relative misfit at most {misfit:.1e} on members it was not trained on" if isinstance(misfit, float) else ""
+    )
+    return f"a trained operator ships{error}: `edgewise evaluate {one['name']}`"

@@ -1,8 +1,11 @@
 """What every command writes: its folder, JSON that any reader takes, Markdown tables."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 
 def make_folder(path: Path) -> None:
@@ -12,9 +15,33 @@ def make_folder(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
 
 
+def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str) -> None:
+    """Refuses a file that could not or must not be written, and makes its folder: before anything is computed for it."""
+    if path.suffix.lower() not in suffixes:
+        listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
+        raise ValueError(f"`{path}` has an unknown ending; supported are {listed}. Write `--out {example}`.")
+    if path.is_dir():
+        raise ValueError(f"`--out {path}` is a folder; expected a file. Write `--out {path / example}`.")
+    if path.exists() and not overwrite:
+        raise ValueError(f"`--out {path}` exists already. Name another file, or pass --overwrite.")
+    make_folder(path.parent)
+
+
 def to_json(value: Any) -> str:
-    # NaN is not JSON: better an error here than in the reader.
-    return json.dumps(value, indent=2, allow_nan=False)
+    return json.dumps(_plain(value), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own numbers and lists; what is not finite is null, since JSON has no NaN."""
+    if isinstance(value, dict):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(np.asarray(value).tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

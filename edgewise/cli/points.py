@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from edgewise.cli.output import make_folder
+from edgewise.cli.output import check_file
 from edgewise.files import write
 
 AXES = "xyz"
@@ -103,13 +103,7 @@ def field_columns(parameters: Mapping[str, Any], points: Any, values: Any) -> di
 
 
 def check_output(path: Path, overwrite: bool) -> None:
-    """Refuses a file that could not or must not be written, and makes its folder: before anything is computed for it."""
-    _check_suffix(path, "Write `--out field.csv`")
-    if path.is_dir():
-        raise ValueError(f"`--out {path}` is a folder; expected a file. Write `--out {path / 'field.csv'}`.")
-    if path.exists() and not overwrite:
-        raise ValueError(f"`--out {path}` exists already. Name another file, or pass --overwrite.")
-    make_folder(path.parent)
+    check_file(path, SUFFIXES, overwrite, "field.csv")
 
 
 def write_field(path: Path, columns: dict[str, np.ndarray], overwrite: bool) -> None:

@@ -166,16 +166,18 @@ def evaluate(
         return _traced(fields, points, quantity)
     if isinstance(fields.layers.source, close.SmoothSource):
         fields = eqx.tree_at(lambda f: f.layers.source, fields, close.with_few_modes(fields.layers.source))
-    step = max(1, min(len(points), PAIRS // (members * curves * nodes)))
-    parts = [_away(fields, chunk, quantity) for chunk in _chunks(points, step)]
+    # Picked out and cut up by numpy: JAX would compile that anew for every number of close points.
+    at = np.asarray(points)
+    step = max(1, min(len(at), PAIRS // (members * curves * nodes)))
+    parts = [_away(fields, jnp.asarray(chunk), quantity) for chunk in _chunks(at, step)]
     value, right, suspect = (
-        np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(points)] for part in zip(*parts, strict=True)
+        np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(at)] for part in zip(*parts, strict=True)
     )
     member, point = np.nonzero(suspect)
     if len(member):
         step = max(1, min(_bucket(len(member)), PAIRS // (8 * curves * nodes)))
-        pairs = zip(_chunks(jnp.asarray(member), step), _chunks(points[point], step), strict=True)
-        parts = [_anywhere(fields, m, p, quantity) for m, p in pairs]
+        pairs = zip(_chunks(member, step), _chunks(at[point], step), strict=True)
+        parts = [_anywhere(fields, jnp.asarray(m), jnp.asarray(p), quantity) for m, p in pairs]
         near, near_right = (
             np.concatenate([np.asarray(p) for p in part])[: len(member)] for part in zip(*parts, strict=True)
         )
@@ -227,11 +229,12 @@ def _over_members(function, fields: Field) -> Any:
     return jax.vmap(lambda arrays: function(eqx.combine(arrays, rest)))(arrays)
 
 
-def _chunks(array: Array, step: int) -> list[Array]:
+def _chunks(array: Any, step: int) -> list[Any]:
     """Equal pieces of `step` rows; the last is filled up with its first row."""
     missing = -len(array) % step
     if missing:
-        array = jnp.concatenate([array, jnp.broadcast_to(array[:1], (missing, *array.shape[1:]))])
+        xp = np if isinstance(array, np.ndarray) else jnp
+        array = xp.concatenate([array, xp.broadcast_to(array[:1], (missing, *array.shape[1:]))])
     return [array[i : i + step] for i in range(0, len(array), step)]
 
 

@@ -1,0 +1,149 @@
+"""`edgewise evaluate`: the errors of an operator, in a table."""
+
+import time
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from edgewise.cli.members import random_members
+from edgewise.cli.output import table, to_json
+from edgewise.cli.runs import Members, choose_members, describe, middle, open_run
+from edgewise.evaluation import Errors, measure, truth_name
+from edgewise.geometry import Box
+from edgewise.geometry.parameters import Interval
+from edgewise.learn.operator import Operator
+from edgewise.precision import enable_x64
+
+# The members that the paper shows.
+PAPER = (1.15, 1.35, 1.45)
+MOST_MEMBERS = 10_000
+
+Row = dict[str, Any]
+
+
+def run(command: Any) -> None:
+    enable_x64()
+    _check(command)
+    operator = open_run(command.run, command.problem)
+    box = operator.problem.parameters
+    members, count = (
+        default_members(box) if not command.at else choose_members(command.at, box, extrapolate=command.extrapolate)
+    )
+    if count > MOST_MEMBERS:
+        raise ValueError(f"`--at` asks for {count} members; expected at most {MOST_MEMBERS}. Ask for fewer.")
+    start = time.perf_counter()
+    report: dict[str, Any] = {
+        "run": command.run,
+        "problem": operator.origin,
+        "result": str(operator.result),
+        "truth": truth_name(operator.problem),
+        "grid": command.grid,
+        "members": measure_members(operator, members, command.grid),
+    }
+    if command.random:
+        report["random"] = measure_random(operator, command.random, command.seed, command.grid)
+    report["seconds"] = round(time.perf_counter() - start, 3)
+    print(to_json(report) if command.json else _words(command, report))
+
+
+def _check(command: Any) -> None:
+    if command.grid < 2:
+        raise ValueError(f"A grid needs 2 points or more a side, got {command.grid}. Write `--grid 160`.")
+    if not 2 <= command.grid <= 2000:
+        raise ValueError(f"`--grid` must be at most 2000 points a side, got {command.grid}. Write `--grid 160`.")
+    if not 0 <= command.random <= MOST_MEMBERS:
+        raise ValueError(
+            f"`--random` must be a number of members from 0 to {MOST_MEMBERS}, got {command.random}. Write `--random 200`."
+        )
+
+
+def default_members(box: Box) -> tuple[Members, int]:
+    """The paper's, where they are in the box; else the middle of it."""
+    (spec,) = (spec for _, spec in box.specs) if box.names == ("t",) else (None,)
+    if isinstance(spec, Interval) and spec.shape == () and spec.problem_with(np.array(PAPER)) is None:
+        return {"t": np.array(PAPER)}, len(PAPER)
+    return middle(box)
+
+
+def measure_members(operator: Operator, members: Members, resolution: int) -> list[Row]:
+    """Every member on the whole grid."""
+    return _rows(members, _measure(operator, members, resolution, every_point=True))
+
+
+def measure_random(operator: Operator, count: int, seed: int, resolution: int) -> Row:
+    """Median and worst of random members, each measured at a choice of the grid's points."""
+    box = operator.problem.parameters
+    members = random_members(box, count, seed) if box.specs else {}
+    rows = _rows(members, _measure(operator, members, resolution, every_point=False))
+    worst = max(rows, key=lambda row: row["relative_l2"])
+    return {
+        "count": len(rows),
+        "seed": seed,
+        "points": min(row["points"] for row in rows),
+        "median_relative_l2": float(np.median([row["relative_l2"] for row in rows])),
+        "worst_relative_l2": worst["relative_l2"],
+        "worst_max_error": max(row["max_error"] for row in rows),
+        "worst": worst,
+    }
+
+
+def _measure(operator: Operator, members: Members, resolution: int, every_point: bool) -> Errors:
+    # Checked against the box before, with the command's own words.
+    solution = operator(extrapolate=True, **{name: jnp.asarray(value) for name, value in members.items()})
+    return measure(solution, resolution=resolution, every_point=every_point)
+
+
+def _rows(members: Members, errors: Errors) -> list[Row]:
+    rows = []
+    for i in range(len(errors.relative_l2)):
+        row = {
+            "parameters": {name: np.asarray(value[i]).tolist() for name, value in members.items()},
+            "relative_l2": float(errors.relative_l2[i]),
+            "max_error": float(errors.max_error[i]),
+            "max_error_near_boundary": float(errors.max_error_near_boundary[i]),
+            "printed_formula": float(errors.printed_formula[i]),
+            "points": int(errors.num_points[i]),
+        }
+        if errors.far_field is not None:
+            row["far_field_relative_l2"] = float(errors.far_field[i])
+        rows.append(row)
+    return rows
+
+
+COLUMNS = {
+    "relative_l2": "relative l2",
+    "max_error": "max error",
+    "max_error_near_boundary": "near the boundary",
+    "far_field_relative_l2": "far field, relative l2",
+    "printed_formula": "the paper's printed formula (no root)",
+}
+
+
+def error_table(rows: list[Row], printed_formula: bool = False) -> str:
+    columns = [c for c in COLUMNS if c in rows[0] and (c != "printed_formula" or printed_formula)]
+    cells = [[describe(row["parameters"]), *(f"{row[column]:.2e}" for column in columns)] for row in rows]
+    return table(["member", *(COLUMNS[column] for column in columns)], cells)
+
+
+def random_words(found: Row) -> str:
+    return (
+        f"{found['count']} random members (seed {found['seed']}): median relative l2 {found['median_relative_l2']:.2e}, worst "
+        f"{found['worst_relative_l2']:.2e} at {describe(found['worst']['parameters'])}; max error {found['worst_max_error']:.2e}."
+    )
+
+
+def _words(command: Any, report: dict[str, Any]) -> str:
+    rows = report["members"]
+    truth = "the exact field" if report["truth"] == "exact" else "`solve` with twice the nodes it needs"
+    lines = [
+        f"{command.run}: {report['result']}",
+        "",
+        error_table(rows, command.printed_formula),
+        "",
+        f"Against {truth}, at {min(row['points'] for row in rows)} points or more a member: a grid of {report['grid']} points a side, "
+        "and points on the boundary and 1e-8 to 1e-2 from it.",
+    ]
+    if "random" in report:
+        lines.append(random_words(report["random"]))
+    return "\n".join([*lines, f"{report['seconds']:.1f} s."])

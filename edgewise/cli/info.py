@@ -1,0 +1,79 @@
+"""`edgewise info`: what a run is, by what it wrote down. No code of the problem is run."""
+
+import json
+from typing import Any
+
+from edgewise.cli.output import to_json
+from edgewise.cli.runs import find_run
+from edgewise.cli.train import network_words
+from edgewise.learn.recipes import from_dict
+from edgewise.learn.runs import CONFIG, read_config, read_history
+
+
+def run(command: Any) -> None:
+    path = find_run(command.run)
+    config, history = read_config(path), read_history(path)
+    stats = config.get("stats")
+    report = {
+        "run": str(path),
+        "edgewise": config.get("edgewise"),
+        "date": config.get("date"),
+        "status": config["status"],
+        "problem": config["problem"],
+        "box": config.get("box", {}),
+        "seed": config["seed"],
+        "recipe": config["recipe"],
+        "network": network_words(from_dict(config["recipe"], path / CONFIG)),
+        "result": config.get("result"),
+        "stats": stats if isinstance(stats, dict) else {},
+        "errors": config.get("errors"),
+        "last": history[-1] if history else None,
+        "files": {file.name: file.stat().st_size for file in sorted(path.iterdir()) if file.is_file()},
+    }
+    print(to_json(report) if command.json else _words(report))
+
+
+def _words(report: dict[str, Any]) -> str:
+    stats, last = report["stats"], report["last"]
+    origin = report["problem"]
+    problem = origin.get("preset") or origin.get("file") or "a problem handed over in Python"
+    ranges = ", ".join(f"{name} in {range}" for name, range in report["box"].items())
+    recipe = report["recipe"]
+    collocation, optimiser = recipe["collocation"], recipe["optimiser"]
+    weights = f"; {stats['weights']} weights" if "weights" in stats else ""
+    if report["result"]:
+        result = report["result"]["message"]
+    else:
+        result = f"not finished: `edgewise train {problem} --out {report['run']} --resume` continues it"
+    lines = [
+        ("run", report["run"]),
+        ("problem", f"{problem}{'; ' * bool(ranges)}{ranges}"),
+        ("recipe", f"{recipe['name']}; seed {report['seed']}, {recipe['dtype']}"),
+        ("network", report["network"] + weights),
+        (
+            "trained",
+            f"on {collocation['members']} members x {collocation['nodes']} nodes ({collocation['rule']}), by {optimiser['name']}",
+        ),
+        ("result", result),
+    ]
+    if "misfit" in stats:
+        lines.append(
+            (
+                "misfit",
+                f"{_number(stats['misfit'])} relative ({_number(stats.get('misfit_max'))} in the maximum norm), the worst of members it was not trained on",
+            )
+        )
+    elif last:
+        lines.append(("misfit", f"{_number(last.get('misfit'))} relative, after step {last['step']}"))
+    if "seconds" in stats:
+        device = f" on {stats['device']}" if "device" in stats else ""
+        lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']} s{device}"))
+    if report["errors"]:
+        lines.append(("errors", json.dumps(report["errors"])))
+    lines.append(("made", f"by edgewise {report['edgewise']}" + (f", {report['date']}" if report["date"] else "")))
+    lines.append(("files", ", ".join(f"{name} ({size:,} bytes)" for name, size in report["files"].items())))
+    return "\n".join(f"{name:<9} {words}" for name, words in lines)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.1e}" if isinstance(value, int | float) else "unknown"

@@ -1,0 +1,54 @@
+"""`edgewise plot`: pictures of an operator's fields, or of its training."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from edgewise import plot
+from edgewise.cli.output import check_file
+from edgewise.cli.runs import choose_members, find_run, middle, open_run
+from edgewise.evaluation import reference
+from edgewise.files import write
+from edgewise.learn.runs import read_history
+from edgewise.precision import enable_x64
+
+SUFFIXES = (".png", ".pdf", ".svg")
+MOST_MEMBERS = 8
+
+
+def run(command: Any) -> None:
+    enable_x64()
+    check_file(command.out, SUFFIXES, command.overwrite, "field.png")
+    if not 10 <= command.resolution <= 2000:
+        raise ValueError(
+            f"`--resolution` must lie from 10 to 2000, got {command.resolution}. Write `--resolution 200`."
+        )
+    figure = _history(command) if command.history else _field(command)
+    save(figure, command.out)
+    print(f"Wrote {command.out}.")
+
+
+def save(figure: Any, path: Any) -> None:
+    kind = path.suffix.lower().removeprefix(".")
+    extra = {"pil_kwargs": {"optimize": True}} if kind == "png" else {}
+    write(path, lambda file: figure.savefig(file, format=kind, dpi=100, **extra))
+
+
+def _history(command: Any) -> Any:
+    if command.at:
+        raise ValueError("`--history` is about the training of all members, and got `--at`. Leave one of them out.")
+    history = read_history(find_run(command.run))
+    if not history:
+        raise ValueError(f"The run `{command.run}` has no record of its training in metrics.jsonl. Train it again.")
+    return plot.training_figure(history)
+
+
+def _field(command: Any) -> Any:
+    operator = open_run(command.run, command.problem)
+    box = operator.problem.parameters
+    members, count = choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else middle(box)
+    if count > MOST_MEMBERS:
+        raise ValueError(f"`--at` asks for {count} members; a picture shows at most {MOST_MEMBERS}. Ask for fewer.")
+    solution = operator(extrapolate=True, **{name: jnp.asarray(value) for name, value in members.items()})
+    truth = reference(solution) if operator.problem.exact is None else None
+    return plot.field_figure(solution, resolution=command.resolution, truth=truth, name="prediction")

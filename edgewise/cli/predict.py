@@ -1,0 +1,83 @@
+"""`edgewise predict`: the field of an operator at points, into a file."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from edgewise.cli.output import to_json
+from edgewise.cli.points import check_output, field_columns, grid_points, read_points, write_field
+from edgewise.cli.runs import choose_members, open_run
+from edgewise.learn.operator import Operator
+from edgewise.plot import MARGIN
+from edgewise.precision import enable_x64
+
+# Members whose fields are evaluated at once.
+CHUNK = 32
+MOST_VALUES = 2 * 10**7
+
+
+def run(command: Any) -> None:
+    enable_x64()
+    if (command.points is None) == (command.grid is None):
+        given = "neither `--points` nor `--grid`" if command.points is None else "both `--points` and `--grid`"
+        raise ValueError(f"Got {given}; expected one of them. Write `--points points.csv` or `--grid 200`.")
+    check_output(command.out, command.overwrite)
+    operator = open_run(command.run, command.problem)
+    members, count = choose_members(command.at, operator.problem.parameters, extrapolate=command.extrapolate)
+    if command.points is None:
+        # A grid has more points than this; the boundaries of so many members would take long to place.
+        _check_size(count, command.grid)
+        points = _grid(operator, members, count, command.grid)
+    else:
+        points = read_points(command.points, operator.problem.family.dim)
+    _check_size(count, len(points))
+    values = np.concatenate([np.atleast_2d(part(points)) for part in _solutions(operator, members, count)])
+    write_field(command.out, field_columns(members, points, values), command.overwrite)
+    wrong = int(np.sum(np.isnan(values)))
+    report = {
+        "run": command.run,
+        "members": count,
+        "points": len(points),
+        "values": values.size,
+        "on_the_wrong_side": wrong,
+        "result": str(operator.result),
+        "written": str(command.out),
+    }
+    if command.json:
+        print(to_json(report))
+        return
+    where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
+    print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
+    if not operator.result.ok:
+        print(f"Mind: {operator.result}.")
+    print(f"Wrote {command.out}.")
+
+
+def _check_size(members: int, points: int) -> None:
+    if members * points > MOST_VALUES:
+        raise ValueError(
+            f"{members} members at {points} points or more are beyond {MOST_VALUES} values, the most that one file takes. "
+            "Ask for fewer members or points, or several times."
+        )
+
+
+def _solutions(operator: Operator, members: dict[str, np.ndarray], count: int) -> Any:
+    """Batches of members, one where there are no parameters."""
+    if not members:
+        yield operator()
+        return
+    for start in range(0, count, CHUNK):
+        some = {name: jnp.asarray(value[start : start + CHUNK]) for name, value in members.items()}
+        # They have been checked against the box already, with the command's own words.
+        yield operator(extrapolate=True, **some)
+
+
+def _grid(operator: Operator, members: dict[str, np.ndarray], count: int, resolution: int) -> np.ndarray:
+    """One grid around the boundaries of all members."""
+    corners = []
+    for part in _solutions(operator, members, count):
+        x = np.asarray(part.boundary.x).reshape(-1, operator.problem.family.dim)
+        corners += [x.min(axis=0), x.max(axis=0)]
+    margin = 0.0 if operator.problem.side == "interior" else MARGIN[operator.problem.side]
+    return grid_points(np.stack(corners), resolution, margin)

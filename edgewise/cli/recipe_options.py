@@ -1,0 +1,77 @@
+"""`--recipe.part.field value`: a recipe with some of its fields changed."""
+
+import dataclasses
+import difflib
+from collections.abc import Sequence
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from edgewise.learn.recipes import Recipe
+
+TRUTHS = {"true": True, "false": False}
+
+
+def change(recipe: Recipe, changes: Sequence[tuple[str, str]]) -> Recipe:
+    """The recipe with the changes made: pairs of a field's path and a text. Whether values make sense, `fit` checks.
+
+    >>> change(Recipe("mine"), [("optimiser.steps", "500")]).optimiser.steps
+    500
+    """
+    given: dict[str, str] = {}
+    for path, text in changes:
+        if path in given:
+            raise ValueError(
+                f"`--recipe.{path}` is given twice, {given[path]} and {text}; expected once. Leave one out."
+            )
+        given[path] = text
+        recipe = _change(recipe, path.split("."), text, path)
+    return recipe
+
+
+def _change(part: Any, names: list[str], text: str, path: str) -> Any:
+    hints = get_type_hints(type(part))
+    name, *deeper = names
+    known = [field for field in hints if field != "name" or not isinstance(part, Recipe)]
+    where = f"--recipe.{path}".removesuffix(".".join(names))
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        guess = f" Did you mean `{where}{close[0]}`?" if close else ""
+        raise ValueError(f"`--recipe.{path}`: there is no `{name}`; there are {', '.join(known)}.{guess}")
+    kind, old = hints[name], getattr(part, name)
+    if dataclasses.is_dataclass(kind):
+        if not deeper:
+            fields = ", ".join(get_type_hints(kind))
+            raise ValueError(
+                f"`{where}{name}` is a group of {fields}; expected one of them. Write `{where}{name}.{next(iter(get_type_hints(kind)))} ...`."
+            )
+        return dataclasses.replace(part, **{name: _change(old, deeper, text, path)})
+    if deeper:
+        raise ValueError(f"`--recipe.{path}`: `{where}{name}` is a single value. Write `{where}{name} {_word(old)}`.")
+    try:
+        value = _convert(text.strip(), kind)
+    except ValueError:
+        raise ValueError(
+            f"`--recipe.{path}` must be {_expected(kind)}, got `{text}`. Write `--recipe.{path} {_word(old)}`."
+        ) from None
+    return dataclasses.replace(part, **{name: value})
+
+
+def _convert(text: str, kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise ValueError
+        return text
+    if kind is bool:
+        if text.lower() not in TRUTHS:
+            raise ValueError
+        return TRUTHS[text.lower()]
+    return kind(text)
+
+
+def _expected(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return {int: "a whole number", float: "a number", bool: "true or false"}[kind]
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

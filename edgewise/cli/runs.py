@@ -1,0 +1,98 @@
+"""The run a command is about: a folder, or the name of an operator that ships; and its members."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewise.cli.members import parse_members
+from edgewise.cli.problems import find_problem
+from edgewise.geometry import Box
+from edgewise.geometry.parameters import Interval
+from edgewise.learn.loading import folder, load, shipped
+from edgewise.learn.operator import Operator
+from edgewise.learn.runs import CONFIG, read_config
+
+Members = dict[str, np.ndarray]
+
+
+def find_run(text: str) -> Path:
+    """The folder of a run; one of that path comes before an operator of that name."""
+    path = Path(text)
+    if path.is_dir():
+        if not (path / CONFIG).is_file():
+            raise ValueError(f"`{path}` has no {CONFIG}: it is not a run. Name a folder that `edgewise train` wrote.")
+        return path
+    if text in shipped():
+        return folder(text)
+    if path.exists():
+        raise ValueError(f"`{path}` is a file; a run is a folder. Name the folder it lies in.")
+    raise ValueError(_no_run(text))
+
+
+def open_run(text: str, problem: str | None = None) -> Operator:
+    """The operator; the problem of a run that is not a preset's comes from the file that it was trained from."""
+    path = find_run(text)
+    origin = read_config(path)["problem"]
+    if problem is not None:
+        return load(path, find_problem(problem)[0])
+    if origin.get("preset"):
+        return load(path)
+    where = origin.get("file")
+    cure = "Name it: `--problem my_problem.py:problem`."
+    if not isinstance(where, str):
+        raise ValueError(f"The run `{path}` was trained for a problem of yours, and does not say where that is. {cure}")
+    try:
+        found = find_problem(where)[0]
+    except ValueError as error:
+        raise ValueError(f"The run `{path}` was trained for `{where}`. {error} Or, if it moved: {cure}") from error
+    return load(path, found)
+
+
+def choose_members(texts: Sequence[str], box: Box, *, extrapolate: bool = False) -> tuple[Members, int]:
+    """The members of `--at`, checked against the box."""
+    members, count = parse_members(texts, box)
+    try:
+        box.check(members, extrapolate=extrapolate)
+    except ValueError as error:
+        raise ValueError(str(error).replace("`extrapolate=True`", "`--extrapolate`")) from None
+    return members, count
+
+
+def middle(box: Box) -> tuple[Members, int]:
+    """The member in the middle of the box, as a batch of one."""
+    found = {}
+    for name, spec in box.specs:
+        if isinstance(spec, Interval):
+            value = (np.asarray(spec.low) + np.asarray(spec.high)) / 2
+        elif spec.default is not None:
+            value = np.asarray(spec.default, float)
+        else:
+            value = np.eye(spec.shape[0])[0] if spec.shape else np.zeros(())
+        found[name] = value[None]
+    return found, 1
+
+
+def describe(parameters: dict[str, Any]) -> str:
+    """One member in words: `t = 1.15`."""
+    listed = (f"{name} = {_short(value)}" for name, value in parameters.items())
+    return ", ".join(listed) or "the only member"
+
+
+def _short(value: Any) -> str:
+    value = np.asarray(value)
+    return f"{value:.6g}" if value.ndim == 0 else np.array2string(value, precision=4, threshold=6, separator=", ")
+
+
+def _no_run(text: str) -> str:
+    names = shipped()
+    listed = ", ".join(f"`{name}`" for name in names) or "none"
+    beside = [entry.name for entry in Path(text).parent.glob("*") if (entry / CONFIG).is_file()] if text else []
+    close = difflib.get_close_matches(text, [*names, *(str(Path(text).parent / name) for name in beside)], n=1)
+    guess = f" Did you mean `{close[0]}`?" if close else ""
+    return (
+        f"No folder and no operator is called `{text}`.{guess} Operators that ship: {listed}. "
+        "Train one with `edgewise train laplace-star --out runs/laplace`."
+    )

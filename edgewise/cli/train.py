@@ -1,0 +1,128 @@
+"""`edgewise train`: an operator for a problem, in a folder of its own."""
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from edgewise.cli.output import to_json
+from edgewise.cli.problems import find_problem
+from edgewise.cli.recipe_options import change
+from edgewise.cli.runs import describe, middle
+from edgewise.learn.building import check_problem
+from edgewise.learn.fit import fit
+from edgewise.learn.operator import Operator
+from edgewise.learn.recipes import Recipe, from_dict, recipe
+from edgewise.learn.runs import CONFIG, FILES, read_config
+from edgewise.precision import enable_x64
+from edgewise.problem import Problem
+
+
+def run(command: Any) -> int:
+    enable_x64()
+    problem, origin = find_problem(command.problem)
+    check_problem(problem)
+    chosen, seed = _choices(command, problem)
+    if not command.json:
+        print(_plan(command, problem, chosen, seed))
+    try:
+        operator = fit(problem, chosen, seed=seed, out=command.out, resume=command.resume, progress=True, origin=origin)
+    except KeyboardInterrupt:
+        # `fit` has saved where it was.
+        print(f"\ninterrupted; continue with: {_continuation(command)}", file=sys.stderr)
+        return 130
+    files = [str(command.out / name) for name in FILES if (command.out / name).is_file()]
+    if command.json:
+        print(to_json(_report(command, operator, files)))
+    else:
+        print(_outcome(command, operator, files))
+    return 1 if operator.result.code == "diverged" else 0
+
+
+def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
+    """Recipe and seed: those asked for, else those of the run that is continued, else the defaults."""
+    stored = read_config(command.out) if command.resume and (command.out / CONFIG).is_file() else None
+    seed = command.seed
+    if seed is None:
+        seed = 0 if stored is None else stored["seed"]
+    if stored is not None and command.recipe is None and not command.changes:
+        return from_dict(stored["recipe"], command.out / CONFIG), seed
+    return change(recipe(command.recipe or "default", problem), command.changes), seed
+
+
+def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
+    collocation, optimiser = chosen.collocation, chosen.optimiser
+    ranges = ", ".join(f"{name} in {spec}" for name, spec in problem.parameters.specs)
+    there = (command.out / CONFIG).is_file()
+    state = "" if not command.resume else " (continued)" if there else " (new: nothing to continue there)"
+    changed = f", changed: {', '.join(f'{path} = {text}' for path, text in command.changes)}" * bool(command.changes)
+    return "\n".join(
+        [
+            f"problem   {command.problem}: {problem.representation.kernel.name}, {problem.side}{'; ' * bool(ranges)}{ranges}",
+            f"recipe    {chosen.name}{changed}; seed {seed}, {chosen.dtype}",
+            f"network   {network_words(chosen)}",
+            f"trained   on {collocation.members} members x {collocation.nodes} nodes ({collocation.rule}), at most "
+            f"{optimiser.steps} steps of {optimiser.name}",
+            f"device    {jax.devices()[0].device_kind}",
+            f"folder    {command.out}{state}",
+        ]
+    )
+
+
+def network_words(chosen: Recipe) -> str:
+    network = chosen.network
+    sees = {
+        "harmonics": f"{network.harmonics} harmonics",
+        "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
+        "position": "the position",
+    }[network.features]
+    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation}, code of {network.p}, {sees}"
+
+
+def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:
+    return {
+        "problem": command.problem,
+        "recipe": dataclasses.asdict(operator.recipe),
+        "seed": operator.seed,
+        "result": dataclasses.asdict(operator.result),
+        "stats": operator.stats,
+        "folder": str(command.out),
+        "written": files,
+    }
+
+
+def _outcome(command: Any, operator: Operator, files: list[str]) -> str:
+    stats, out = operator.stats, shlex.quote(str(command.out))
+    box = operator.problem.parameters
+    at = describe({name: value[0] for name, value in middle(box)[0].items()}).replace(" = ", "=") if box.specs else ""
+    member = f" --at {shlex.quote(at)}" if at else ""
+    return "\n".join(
+        [
+            "",
+            f"result    {operator.result}",
+            f"misfit    {stats['misfit']:.1e} relative, the worst of members it was not trained on ({stats['misfit_max']:.1e} in the maximum norm)",
+            f"training  {stats['steps']} steps, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}",
+            f"written   {', '.join(files)}",
+            "\nTry next:",
+            f"  edgewise evaluate {out} --random 50",
+            f"  edgewise plot {out}{member} --out {shlex.quote(str(_picture(command.out)))}",
+        ]
+    )
+
+
+def _picture(out: Path) -> Path:
+    """Beside the run, not in it: a run's folder has its own files alone."""
+    return out.parent / f"{out.name}.png"
+
+
+def _continuation(command: Any) -> str:
+    words = ["edgewise", "train", command.problem, "--out", str(command.out), "--resume"]
+    if not (command.out / CONFIG).is_file():
+        # Nothing was written down yet that could be asked for recipe and seed.
+        words += [] if command.recipe is None else ["--recipe", command.recipe]
+        words += [] if command.seed is None else ["--seed", str(command.seed)]
+        words += [word for path, text in command.changes for word in (f"--recipe.{path}", text)]
+    return shlex.join(words)

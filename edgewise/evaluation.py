@@ -1,0 +1,185 @@
+"""How wrong a field is: measured against the exact one, or against a solve finer than it needs to be, up to the boundary."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from edgewise.plot import MARGIN, grid_in
+from edgewise.potentials import Neumann
+from edgewise.problem import Problem
+from edgewise.quadrature import Graded, Kress
+from edgewise.quadrature.rule import equispaced
+from edgewise.solution import Solution
+from edgewise.solver import solve
+
+# From the boundary, along the normal.
+DISTANCES = np.array([0.0, *10.0 ** np.arange(-8, -1)])
+# Where many members are measured: points of the grid, of which every member has others, and positions along the boundary.
+FEW_POINTS, FEW_POSITIONS = 800, 25
+# Numbers of points are rounded up to this, so that one compiled function serves all members.
+PIECE = 512
+DIRECTIONS = 360
+
+
+class Errors(NamedTuple):
+    """One number a member, in each array."""
+
+    relative_l2: np.ndarray
+    """√(Σ |u - truth|² / Σ |truth|²) over all points."""
+    max_error: np.ndarray
+    """Absolute, over all points."""
+    max_error_near_boundary: np.ndarray
+    """Absolute, on the boundary and 1e-8 to 1e-2 from it."""
+    printed_formula: np.ndarray
+    """Σ |u - truth|² / Σ |truth|²: what the paper prints as its formula; its numbers have the root."""
+    far_field: np.ndarray | None
+    """Relative l2 over 360 directions, where waves radiate."""
+    num_points: np.ndarray
+
+
+def measure(
+    solution: Solution, *, truth: Solution | None = None, resolution: int = 160, every_point: bool = True
+) -> Errors:
+    """The errors of a solution, solved or predicted, of one member or of a batch.
+
+    The points are those of a grid over the member's curves, or for fields outside over a box around them, that lie on the right
+    side, and others on the boundary and close to it. Interior Neumann data leave a constant free: there, fields are compared
+    without their means.
+
+    Arguments:
+        truth: What to compare with: by default the problem's `exact` field, or else `reference`.
+        resolution: Points along the longer side of the grid.
+        every_point: If false, 800 points of the grid a member, drawn by a fixed seed: for hundreds of members.
+
+    >>> import edgewise as ew
+    >>> ew.enable_x64()
+    >>> errors = measure(ew.solve(ew.preset("laplace-star"), t=[1.15, 1.35]), resolution=24)
+    >>> errors.relative_l2.shape, bool(errors.max_error.max() < 1e-11)
+    ((2,), True)
+    """
+    problem = solution.problem
+    if truth is None and problem.exact is None:
+        truth = reference(solution)
+    members = list(solution) if solution.batched else [solution]
+    truths = [None] * len(members) if truth is None else list(truth) if truth.batched else [truth]
+    rows = [
+        _one(member, true, resolution, every_point, index)
+        for index, (member, true) in enumerate(zip(members, truths, strict=True))
+    ]
+    square, largest, close, count = (np.array(column) for column in zip(*rows, strict=True))
+    return Errors(np.sqrt(square), largest, close, square, _far_field_errors(solution, truth), count)
+
+
+def reference(solution: Solution) -> Solution:
+    """The same members, solved: with twice as many nodes as `solve` finds enough."""
+    problem = solution.problem
+    parameters: dict[str, Any] = dict(solution.parameters)
+    enough = solve(problem, extrapolate=True, **parameters)
+    nodes = 2 * enough.quadrature.num_nodes
+    rule = Graded(nodes) if isinstance(enough.quadrature, Graded) else Kress(nodes)
+    return solve(problem, quadrature=rule, extrapolate=True, **parameters)
+
+
+def truth_name(problem: Problem) -> str:
+    return "solve" if problem.exact is None else "exact"
+
+
+def _one(
+    member: Solution, truth: Solution | None, resolution: int, every_point: bool, index: int
+) -> tuple[float, float, float, int]:
+    """The square of the relative l2 error, the largest error, that near the boundary, and the number of points."""
+    x, normal = (np.asarray(part) for part in _nodes(member.problem, member.parameters, 200))
+    grid = _grid(x, member.problem, resolution, None if every_point else index)
+    # As dense as the grid: a hundred at 160 points.
+    positions = max(8, 5 * resolution // 8) if every_point else FEW_POSITIONS
+    pick = np.linspace(0, len(x), positions, endpoint=False).astype(int)
+    near = np.concatenate([_shifted(x[pick], normal[pick], sign) for sign in _signs(member.problem)])
+    points = np.concatenate([grid, near])
+    value = _values(member, points)
+    if truth is None:
+        true = np.asarray(member.problem.exact_at(jnp.asarray(points), member.parameters))
+    else:
+        true = _values(truth, points)
+    seen = np.isfinite(value) & np.isfinite(true)
+    if not np.any(seen[: len(grid)]):
+        raise ValueError(
+            f"No point of a grid of {resolution} points a side lies in the domain, or the field is not finite there. Use more points."
+        )
+    value, true, close = value[seen], true[seen], (np.arange(len(points)) >= len(grid))[seen]
+    if _is_free_of_a_constant(member.problem):
+        value, true = value - value.mean(), true - true.mean()
+    error = np.abs(value - true)
+    square = np.sum(error**2) / max(float(np.sum(np.abs(true) ** 2)), np.finfo(float).tiny)
+    return float(square), float(error.max()), float(error[close].max()), len(error)
+
+
+def _values(member: Solution, points: np.ndarray) -> np.ndarray:
+    missing = -len(points) % PIECE
+    padded = np.concatenate([points, np.broadcast_to(points[:1], (missing, points.shape[1]))])
+    return np.asarray(member(padded))[: len(points)]
+
+
+def _grid(x: np.ndarray, problem: Problem, resolution: int, index: int | None) -> np.ndarray:
+    """Points on the right side; with an index, a choice of them. The last word on the side is the field's own."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    room = 0.0 if problem.side == "interior" else MARGIN[problem.side]
+    grid = grid_in(np.stack([low, high]) + room * np.max(high - low) * np.array([[-1], [1]]), resolution)
+    if index is not None:
+        # A domain that fills a quarter of its box leaves enough.
+        grid = np.random.default_rng(index).permutation(grid)[: 4 * FEW_POINTS]
+    if problem.side != "both":
+        curves = x.reshape(len(problem.family.curves), -1, 2)
+        grid = grid[_is_inside(curves, grid) == (problem.side == "interior")]
+    return grid if index is None else grid[:FEW_POINTS]
+
+
+def _is_inside(curves: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Whether a ray from each point crosses the polygons (c, n, 2) an odd number of times: holes count twice."""
+    a, b = curves.reshape(-1, 2), np.roll(curves, -1, axis=1).reshape(-1, 2)
+    px, py = points[:, :1], points[:, 1:]
+    spans = (a[:, 1] > py) != (b[:, 1] > py)
+    rise = np.where(a[:, 1] == b[:, 1], 1.0, b[:, 1] - a[:, 1])
+    left_of = px < a[:, 0] + (py - a[:, 1]) * (b[:, 0] - a[:, 0]) / rise
+    return np.sum(spans & left_of, axis=1) % 2 == 1
+
+
+def _signs(problem: Problem) -> tuple[int, ...]:
+    """Which way along the normal, which leaves the bounded domain, the field is."""
+    return {"interior": (-1,), "exterior": (1,), "both": (-1, 1)}[problem.side]
+
+
+def _shifted(x: np.ndarray, normal: np.ndarray, sign: int) -> np.ndarray:
+    return (x + sign * DISTANCES[:, None, None] * normal).reshape(-1, x.shape[-1])
+
+
+@eqx.filter_jit
+def _nodes(problem: Problem, parameters: dict[str, Array], count: int) -> tuple[Array, Array]:
+    """Points and normals all along the curves, none of them a node of a usual rule: shifted by an irrational share of a step."""
+    grid, weight = equispaced(count)
+    boundary = problem.family.boundary(jnp.asarray(grid + np.sqrt(2) / count), jnp.asarray(weight), parameters)
+    return boundary.x, boundary.normal
+
+
+def _is_free_of_a_constant(problem: Problem) -> bool:
+    kernel = problem.representation.kernel
+    return isinstance(problem.condition, Neumann) and problem.side == "interior" and kernel.polynomials > 0
+
+
+def _far_field_errors(solution: Solution, truth: Solution | None) -> np.ndarray | None:
+    angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    directions = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    try:
+        found = _rows(solution.far_field(directions))
+    except AttributeError:
+        # Only waves outside have one.
+        return None
+    true = _rows((reference(solution) if truth is None else truth).far_field(directions))
+    return np.linalg.norm(found - true, axis=1) / np.linalg.norm(true, axis=1)
+
+
+def _rows(values: Any) -> np.ndarray:
+    return np.asarray(jax.device_get(values)).reshape(-1, DIRECTIONS)
