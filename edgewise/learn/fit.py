@@ -30,7 +30,7 @@ logger = logging.getLogger("edgewise")
 SHARE = 0.1
 # How often a diverging run is stepped back and tried with half the step before it is given up.
 RETRIES = 5
-# A loss that grew so much since its best has diverged, though it is finite.
+# A loss that grew so much since its least has diverged, though it is finite.
 EXPLOSION = 1e6
 # Seconds between two states written to the run's folder.
 SAVE_EVERY = 10.0
@@ -116,7 +116,7 @@ class _Run:
         self.step, self.retries, self.seconds = 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
         self.best: jax.Array = self.state["weights"]
-        self.best_error, self.looks, self.best_loss = math.inf, 0, math.inf
+        self.best_error, self.looks = math.inf, 0
 
     def go(self, progress: bool | None) -> Operator:
         if self.folder is not None:
@@ -157,10 +157,9 @@ class _Run:
         count = min(self.recipe.optimiser.check_every, self.recipe.optimiser.steps - self.step)
         state = self.training.advance(before, self.step, count)
         loss = float(state["loss"])
-        lost = bool(state.get("lost", False)) or not loss <= EXPLOSION * self.best_loss
+        lost = bool(state.get("lost", False)) or not loss <= EXPLOSION * float(state.get("least", loss))
         if not lost:
             self.state, self.step = state, self.step + count
-            self.best_loss = min(self.best_loss, loss)
             return
         if "shrink" in state:
             # Adam goes on from the last good look with half the step; other members are drawn than those that lost it.
@@ -231,20 +230,19 @@ class _Run:
         assert self.folder is not None
         arrays = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
         arrays["best"] = np.asarray(self.best)
-        numbers = [self.best_error, self.best_loss, self.seconds]
-        arrays["numbers"] = np.asarray(numbers, np.float64)
+        arrays["numbers"] = np.asarray([self.best_error, self.seconds], np.float64)
         arrays["counts"] = np.asarray([self.step, self.looks, self.retries], np.int64)
         self.folder.save_state(arrays, self.training.network(self.best))
 
     def _restore(self) -> None:
         assert self.folder is not None
         expected = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
-        expected |= {"best": np.asarray(self.best), "numbers": np.zeros(3), "counts": np.zeros(3, np.int64)}
+        expected |= {"best": np.asarray(self.best), "numbers": np.zeros(2), "counts": np.zeros(3, np.int64)}
         arrays = self.folder.read_state({name: (a.dtype, a.shape) for name, a in expected.items()})
         if arrays is None:
             return
         self.state = {name: jnp.asarray(arrays[f"state.{name}"]) for name in self.state}
         self.best = jnp.asarray(arrays["best"])
-        self.best_error, self.best_loss, self.seconds = (float(v) for v in arrays["numbers"])
+        self.best_error, self.seconds = (float(v) for v in arrays["numbers"])
         self.step, self.looks, self.retries = (int(v) for v in arrays["counts"])
         self.history = self.folder.read_history(self.step)
