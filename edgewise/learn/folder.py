@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from edgewise.files import write_text
-from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, from_dict
@@ -21,6 +20,7 @@ from edgewise.learn.runs import (
     WEIGHTS,
     as_json,
     as_lines,
+    compare,
     describe,
     named_arrays,
     read_config,
@@ -108,7 +108,7 @@ class Folder:
             )
         if self.config["seed"] != seed:
             raise ValueError(f"The run in `{self.path}` has seed {self.config['seed']}, got {seed}. Pass that seed.")
-        fingerprint.compare(problem, self.config["members"], self.path)
+        compare(problem, self.config, self.path)
 
 
 def _difference(stored: Any, given: Any, where: str = "recipe") -> str:
