@@ -117,6 +117,7 @@ class _Run:
         self.history: list[dict[str, Any]] = []
         self.best: jax.Array = self.state["weights"]
         self.best_error, self.looks = math.inf, 0
+        self._mark()
 
     def go(self, progress: bool | None) -> Operator:
         if self.folder is not None:
@@ -132,6 +133,7 @@ class _Run:
                 shown.update(record)
                 if self.folder is not None:
                     self.folder.log(record, shown.line(record))
+                self._mark()
                 result = self._ended()
                 if self.callback is not None and self.callback(dict(record)) is True:
                     result = self._verdict("ended by the callback")
@@ -226,13 +228,18 @@ class _Run:
             self.training.problem, network, self.recipe, self.history, result, stats, self.origin or {}, self.seed
         )
 
+    def _mark(self) -> None:
+        """Remembers where to go on from: never between a step and its record, wherever an interruption comes."""
+        self.mark = (self.state, self.best, (self.best_error, self.seconds), (self.step, self.looks, self.retries))
+
     def _save(self) -> None:
         assert self.folder is not None
-        arrays = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
-        arrays["best"] = np.asarray(self.best)
-        arrays["numbers"] = np.asarray([self.best_error, self.seconds], np.float64)
-        arrays["counts"] = np.asarray([self.step, self.looks, self.retries], np.int64)
-        self.folder.save_state(arrays, self.training.network(self.best))
+        state, best, numbers, counts = self.mark
+        arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
+        arrays["best"] = np.asarray(best)
+        arrays["numbers"] = np.asarray(numbers, np.float64)
+        arrays["counts"] = np.asarray(counts, np.int64)
+        self.folder.save_state(arrays, self.training.network(best))
 
     def _restore(self) -> None:
         assert self.folder is not None
@@ -246,3 +253,4 @@ class _Run:
         self.best_error, self.seconds = (float(v) for v in arrays["numbers"])
         self.step, self.looks, self.retries = (int(v) for v in arrays["counts"])
         self.history = self.folder.read_history(self.step)
+        self._mark()

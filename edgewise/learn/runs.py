@@ -33,6 +33,8 @@ CONFIG, WEIGHTS, STATE, METRICS, LOG = (
     "log.txt",
 )
 FILES = (CONFIG, WEIGHTS, STATE, METRICS, LOG)
+# How `files.write` names what it has not yet moved to its place.
+LEFTOVERS = tuple(f".{name}-" for name in FILES)
 # A configuration is a few kilobytes; one of this size is something else.
 MOST_BYTES = 2**22
 
@@ -81,7 +83,7 @@ def save_run(
     if path.exists() and any(path.iterdir()) and not overwrite:
         raise FileExistsError(f"`{path}` has files in it. Name a new folder, or pass `overwrite=True`.")
     if path.exists() and overwrite:
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES)
+        strange = sorted(name for name in present(path) if name not in FILES)
         if strange:
             raise FileExistsError(
                 f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. Name another folder."
@@ -104,6 +106,11 @@ def save_run(
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
+
+
+def present(path: Path) -> list[str]:
+    """What is in a folder, but for what an interrupted write left behind, which is nobody's work."""
+    return [entry.name for entry in path.iterdir() if not entry.name.startswith(LEFTOVERS)]
 
 
 def as_json(config: dict[str, Any]) -> str:
