@@ -115,11 +115,10 @@ def test_harmonics_of_one_curve_and_of_several():
 
 def test_gaussian_features_are_frozen():
     sight = GaussianFourier(2, 2000, 5.0, jnp.float64, jax.random.key(0))
-    assert abs(float(jnp.std(sight.frequencies.value)) / 5 - 1) < 0.05
-    node = node_of()
-    phase = sight.frequencies.value @ node.x
-    np.testing.assert_allclose(sight(node)[:1000] ** 2 + sight(node)[1000:] ** 2, 1, rtol=1e-12)
-    np.testing.assert_allclose(sight(node)[:1000], jnp.cos(phase), rtol=1e-12)
+    frequencies, node = np.asarray(sight.frequencies.value), node_of()
+    assert abs(np.std(frequencies) / 5 - 1) < 0.05
+    phase = frequencies @ np.asarray(node.x)
+    np.testing.assert_allclose(sight(node), [*np.cos(phase), *np.sin(phase)], atol=1e-12)
     output = Output(Fixed(jnp.ones(1)), 1, False)
     network = Nomad(ParameterInputs(BOX, 0), sight, output, **SIZES, key=jax.random.key(0))
     trainable, rest = split_trainable(network)
