@@ -76,7 +76,7 @@ def field_figure(
     its real part and its absolute value are drawn. `samples` are those of `sample_field`, where they are at hand already.
     `name` is what the column of the solution is called. Save it with `figure.savefig("field.png")`; no window is opened.
     """
-    matplotlib = _matplotlib()
+    matplotlib = matplotlib_or_words()
     samples = sample_field(solution, resolution, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
     wave = isinstance(solution.problem.data, AbstractWave)
@@ -101,41 +101,9 @@ def field_figure(
     return figure
 
 
-def training_figure(history: list[dict[str, Any]]) -> "Figure":
-    """The loss, and what the worst of the members not trained on misses of its data, over the steps of `operator.history`."""
-    if not history:
-        raise ValueError("The history has no records; expected one or more. Pass `operator.history` after training.")
-    matplotlib = _matplotlib()
-    figure = matplotlib.figure.Figure(figsize=(6.4, 3.6), dpi=100, layout="constrained")
-    ax = figure.add_subplot()
-    steps = np.array([record["step"] for record in history])
-    for key, label, style in (
-        ("loss", "loss", "o-"),
-        ("misfit", "misfit of unseen members", "s-"),
-        ("misfit_max", "in the maximum norm", ":"),
-    ):
-        values = np.array([record.get(key, np.nan) for record in history], float)
-        shown = np.isfinite(values) & (values > 0)
-        if np.any(shown):
-            # Marks where they can be told apart.
-            ax.plot(
-                steps[shown], values[shown], style, label=label, markersize=4 if len(steps) <= 60 else 0, linewidth=1.3
-            )
-    ax.set(xlabel="step", yscale="log")
-    if steps[-1] >= 100 * max(1, steps[0]):
-        ax.set_xscale("log")
-    else:
-        ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
-    ax.grid(linewidth=0.5, alpha=0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    return figure
-
-
 def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 720) -> "Figure":
     """|u_inf| over the direction, one line a member: 20 log₁₀ |u_inf|, forty decibels down, or |u_inf| itself."""
-    matplotlib = _matplotlib()
+    matplotlib = matplotlib_or_words()
     angle = np.linspace(0, 2 * np.pi, count + 1)
     far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
     figure = matplotlib.figure.Figure(figsize=(4.8, 4.8), dpi=100, layout="constrained")
@@ -157,7 +125,7 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
 def _draw_row(
     figure: "Figure", row: Any, sample: Samples, side: str, errors: Any, solution_name: str, wave: bool
 ) -> None:
-    matplotlib = _matplotlib()
+    matplotlib = matplotlib_or_words()
     shown = np.real(sample.value if sample.truth is None else sample.truth)
     low, high = shown.min(), shown.max()
     if high - low <= 1e-9 * max(abs(low), abs(high)):
@@ -190,7 +158,7 @@ def _draw_row(
 
 def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
     """Signs by two colours about white, sizes from dark to light; without level lines, which would crowd."""
-    matplotlib = _matplotlib()
+    matplotlib = matplotlib_or_words()
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     # The brightest hundredth may be the neighbourhood of a point source.
     top = np.quantile(np.abs(sample.value), 0.995)
@@ -208,7 +176,7 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
 def _panel(
     ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.ndarray, norm: Any, wave: bool = False
 ) -> Any:
-    matplotlib = _matplotlib()
+    matplotlib = matplotlib_or_words()
     if isinstance(norm, matplotlib.colors.LogNorm):
         # Another map than the field's, so that the two cannot be taken for each other; both grow lighter in grey.
         # Four shades a decade: an error is read by its size, and rounding has no finer features.
@@ -237,8 +205,8 @@ def _finish(ax: "Axes", sample: Samples, image: Any, region: "Path") -> None:
 
 def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
     bar = figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02, aspect=24)
-    if not isinstance(image.norm, _matplotlib().colors.LogNorm):
-        bar.locator = _matplotlib().ticker.MaxNLocator(6)
+    if not isinstance(image.norm, matplotlib_or_words().colors.LogNorm):
+        bar.locator = matplotlib_or_words().ticker.MaxNLocator(6)
         bar.update_ticks()
     bar.set_label(label, rotation="horizontal" if len(label) == 1 else "vertical")
     bar.outline.set_linewidth(0.6)
@@ -249,7 +217,7 @@ def _region(sample: Samples, side: str) -> "Path":
 
     Curves run with the bounded domain on their left; turned round and put into a frame, they leave what is outside.
     """
-    path = _matplotlib().path.Path
+    path = matplotlib_or_words().path.Path
     (left, bottom), (right, top) = sample.box
     frame = np.array([[left, bottom], [right, bottom], [right, top], [left, top], [left, bottom]])
     loops = {
@@ -327,7 +295,7 @@ def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
-def _matplotlib() -> Any:
+def matplotlib_or_words() -> Any:
     """Imported when a figure is asked for: an extra, and slow to load."""
     try:
         import matplotlib

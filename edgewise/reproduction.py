@@ -1,6 +1,7 @@
 """The paper's plane experiments, its recipe and ours side by side: what `edgewise reproduce` runs."""
 
 import dataclasses
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -60,22 +61,20 @@ def minutes(experiment: Experiment, full: bool) -> float:
     """About how long it takes here: arithmetic of the paper's recipe over what such a device does of it, measured once."""
     steps = recipes_for(experiment, full)[0].optimiser.steps
     device = jax.devices()[0]
-    rate = 1.5e13 if device.platform == "gpu" else 4e10 * max(1, _cores())
+    rate = 1.5e13 if device.platform == "gpu" else 4e10 * (os.cpu_count() or 1)
     return (steps * experiment.step_flops / rate + 90) / 60
 
 
-def _cores() -> int:
-    import os
-
-    return os.cpu_count() or 1
-
-
-def run(experiment: Experiment, full: bool, seed: int, say: Callable[[str], Any]) -> dict[str, Any]:
+def run_experiment(experiment: Experiment, full: bool, seed: int, say: Callable[[str], Any]) -> dict[str, Any]:
     """Trains both recipes in one process and measures them; operators under "operators", the rest is for JSON."""
     problem = preset(experiment.preset)
     theirs, ours = recipes_for(experiment, full)
     points = _points(problem)
-    report: dict[str, Any] = {"preset": experiment.preset, "members": list(MEMBERS), "printed": list(experiment.printed)}
+    report: dict[str, Any] = {
+        "preset": experiment.preset,
+        "members": list(MEMBERS),
+        "printed": list(experiment.printed),
+    }
     operators = {}
     for name, chosen, error in (
         ("paper", theirs, lambda operator: max(errors_by_its_rule(operator, points))),
@@ -134,7 +133,8 @@ def errors_by_its_rule(operator: Operator, points: np.ndarray) -> list[float]:
     inside = np.asarray(operator(t=jnp.array(MEMBERS))(points))
     rule = Uniform(operator.recipe.collocation.nodes)
     fields = [
-        _field_by_rule(operator.network, operator.problem, rule, {"t": jnp.asarray(t)}, jnp.asarray(points)) for t in MEMBERS
+        _field_by_rule(operator.network, operator.problem, rule, {"t": jnp.asarray(t)}, jnp.asarray(points))
+        for t in MEMBERS
     ]
     return _relative(operator.problem, np.where(np.isfinite(inside), np.asarray(fields), np.nan), points)
 
@@ -150,7 +150,11 @@ def _relative(problem: Problem, values: np.ndarray, points: np.ndarray) -> list[
 
 @eqx.filter_jit
 def _field_by_rule(
-    network: AbstractNetwork, problem: Problem, rule: AbstractQuadrature, parameters: dict[str, Array], points: Float[Array, "m 2"]
+    network: AbstractNetwork,
+    problem: Problem,
+    rule: AbstractQuadrature,
+    parameters: dict[str, Array],
+    points: Float[Array, "m 2"],
 ) -> Inexact[Array, " m"]:
     """A plain sum over the rule's nodes of unknowns times kernels: point sources on the boundary."""
     nodes = rule.place(problem.family, parameters, points.dtype)

@@ -134,6 +134,26 @@ class Predict:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reproduce:
+    """Run an experiment of the paper with its recipe and with ours, side by side: `laplace` or `biharmonic`."""
+
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="laplace|biharmonic")]
+    """Which one."""
+    out: Path | None = None
+    """Folder for results.md, results.json and the pictures; by default out/reproduce-EXPERIMENT."""
+    quick: Flag = False
+    """The first steps of the paper's recipe alone, ten minutes on two cores: the default."""
+    full: Flag = False
+    """All 200,000 steps of the paper's recipe: for a GPU."""
+    seed: int = 0
+    """Decides everything random."""
+    overwrite: Flag = False
+    """Replace the results that the folder holds."""
+    json: Json = False
+    """Print JSON and nothing else."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Train:
     """Train the operator of a problem. Any choice of a recipe can be changed: `--recipe.optimiser.steps 500`."""
 
@@ -160,6 +180,7 @@ Command = (
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Plot, tyro.conf.subcommand("plot")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
+    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Train, tyro.conf.subcommand("train")]
 )
 # The module in this folder whose `run(command)` does it; it may return an exit status.
@@ -171,6 +192,7 @@ MODULES = {
     List: "listing",
     Plot: "plotting",
     Predict: "predict",
+    Reproduce: "reproduce",
     Train: "train",
 }
 

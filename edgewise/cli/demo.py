@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise import __version__, plot
+from edgewise import __version__, plot, plot_training
 from edgewise.cli.evaluate import PAPER, measure_members, measure_random, random_words
 from edgewise.cli.output import make_folder, table, to_json
 from edgewise.cli.plotting import save
@@ -148,7 +148,7 @@ def _draw(operator: Operator, out: Path) -> tuple[list[Path], str | None]:
         solution = operator(t=jnp.array(PAPER))
         figures = {
             "laplace-star.png": plot.field_figure(solution, resolution=RESOLUTION, name="prediction"),
-            "training.png": plot.training_figure(operator.history),
+            "training.png": plot_training.training_figure(operator.history),
         }
     except ImportError as error:
         return [], str(error)

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from edgewise import plot
+from edgewise import plot, plot_training
 from edgewise.cli.output import check_file
 from edgewise.cli.runs import choose_members, find_run, middle, open_run
 from edgewise.evaluation import reference
@@ -40,7 +40,7 @@ def _history(command: Any) -> Any:
     history = read_history(find_run(command.run))
     if not history:
         raise ValueError(f"The run `{command.run}` has no record of its training in metrics.jsonl. Train it again.")
-    return plot.training_figure(history)
+    return plot_training.training_figure(history)
 
 
 def _field(command: Any) -> Any:

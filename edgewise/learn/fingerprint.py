@@ -54,9 +54,10 @@ def compare(problem: Problem, stored: dict[str, Any], path: Path) -> None:
 
 
 def _values(problem: Problem, given: dict[str, list]) -> dict[str, list]:
+    if any(len(value) != MEMBERS for value in given.values()):
+        raise ValueError(f"expected {MEMBERS} values of each parameter")
     members = {name: jnp.asarray(value, float) for name, value in given.items()}
-    count = next((len(value) for value in members.values()), MEMBERS)
-    boundary, data, rows = _look(problem, members, count)
+    boundary, data, rows = _look(problem, members, MEMBERS)
     parts = {"boundary": boundary, "data": data, "equation": rows}
     return {
         what: np.stack([np.real(part), np.imag(part)]).astype(float).round(12).tolist() for what, part in parts.items()

@@ -30,7 +30,7 @@ logger = logging.getLogger("edgewise")
 SHARE = 0.1
 # How often a diverging run is stepped back and tried with half the step before it is given up.
 RETRIES = 5
-# A loss that grew so much since its best has diverged, though it is finite.
+# A loss that grew so much since its least has diverged, though it is finite.
 EXPLOSION = 1e6
 # Seconds between two states written to the run's folder.
 SAVE_EVERY = 10.0
@@ -116,7 +116,8 @@ class _Run:
         self.step, self.retries, self.seconds = 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
         self.best: jax.Array = self.state["weights"]
-        self.best_error, self.looks, self.best_loss = math.inf, 0, math.inf
+        self.best_error, self.looks = math.inf, 0
+        self._mark()
 
     def go(self, progress: bool | None) -> Operator:
         if self.folder is not None:
@@ -132,6 +133,7 @@ class _Run:
                 shown.update(record)
                 if self.folder is not None:
                     self.folder.log(record, shown.line(record))
+                self._mark()
                 result = self._ended()
                 if self.callback is not None and self.callback(dict(record)) is True:
                     result = self._verdict("ended by the callback")
@@ -157,10 +159,9 @@ class _Run:
         count = min(self.recipe.optimiser.check_every, self.recipe.optimiser.steps - self.step)
         state = self.training.advance(before, self.step, count)
         loss = float(state["loss"])
-        lost = bool(state.get("lost", False)) or not loss <= EXPLOSION * self.best_loss
+        lost = bool(state.get("lost", False)) or not loss <= EXPLOSION * float(state.get("least", loss))
         if not lost:
             self.state, self.step = state, self.step + count
-            self.best_loss = min(self.best_loss, loss)
             return
         if "shrink" in state:
             # Adam goes on from the last good look with half the step; other members are drawn than those that lost it.
@@ -227,24 +228,29 @@ class _Run:
             self.training.problem, network, self.recipe, self.history, result, stats, self.origin or {}, self.seed
         )
 
+    def _mark(self) -> None:
+        """Remembers where to go on from: never between a step and its record, wherever an interruption comes."""
+        self.mark = (self.state, self.best, (self.best_error, self.seconds), (self.step, self.looks, self.retries))
+
     def _save(self) -> None:
         assert self.folder is not None
-        arrays = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
-        arrays["best"] = np.asarray(self.best)
-        numbers = [self.best_error, self.best_loss, self.seconds]
+        state, best, numbers, counts = self.mark
+        arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
+        arrays["best"] = np.asarray(best)
         arrays["numbers"] = np.asarray(numbers, np.float64)
-        arrays["counts"] = np.asarray([self.step, self.looks, self.retries], np.int64)
-        self.folder.save_state(arrays, self.training.network(self.best))
+        arrays["counts"] = np.asarray(counts, np.int64)
+        self.folder.save_state(arrays, self.training.network(best))
 
     def _restore(self) -> None:
         assert self.folder is not None
         expected = {f"state.{name}": np.asarray(value) for name, value in self.state.items()}
-        expected |= {"best": np.asarray(self.best), "numbers": np.zeros(3), "counts": np.zeros(3, np.int64)}
+        expected |= {"best": np.asarray(self.best), "numbers": np.zeros(2), "counts": np.zeros(3, np.int64)}
         arrays = self.folder.read_state({name: (a.dtype, a.shape) for name, a in expected.items()})
         if arrays is None:
             return
         self.state = {name: jnp.asarray(arrays[f"state.{name}"]) for name in self.state}
         self.best = jnp.asarray(arrays["best"])
-        self.best_error, self.best_loss, self.seconds = (float(v) for v in arrays["numbers"])
+        self.best_error, self.seconds = (float(v) for v in arrays["numbers"])
         self.step, self.looks, self.retries = (int(v) for v in arrays["counts"])
         self.history = self.folder.read_history(self.step)
+        self._mark()

@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 
 from edgewise.files import write_text
-from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, from_dict
 from edgewise.learn.runs import (
     CONFIG,
-    FILES,
+    LEFTOVERS,
     LOG,
     METRICS,
     STATE,
     WEIGHTS,
     as_json,
     as_lines,
+    compare,
     describe,
     named_arrays,
+    present,
     read_config,
     read_history,
 )
@@ -43,20 +44,22 @@ class Folder:
         if path.exists() and not path.is_dir():
             raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
         path.mkdir(parents=True, exist_ok=True)
-        # What an interrupted write left behind is nobody's work.
-        present = [entry.name for entry in path.iterdir() if not entry.name.startswith(tuple(f".{f}-" for f in FILES))]
-        if present and not resume:
+        found = present(path)
+        if found and not resume:
             raise FileExistsError(
-                f"`{path}` has files in it ({', '.join(sorted(present)[:4])}); nothing is overwritten. Name a new folder, or continue "
+                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new folder, or continue "
                 "the run there with `resume=True` (`--resume`)."
             )
-        if CONFIG in present:
+        if CONFIG in found:
             self.config = read_config(path)
             self._check_same(problem, recipe, seed)
-            return self.config["status"] == "finished"
-        if present:
+            if self.config["status"] != "finished":
+                return False
+            self._tidy()
+            return True
+        if found:
             raise FileExistsError(
-                f"`{path}` has files in it ({', '.join(sorted(present)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
+                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
             )
         self.config = describe(problem, recipe, seed, origin or {})
         self._write_config()
@@ -94,7 +97,13 @@ class Folder:
         self._write_config()
         with (self.path / LOG).open("a") as file:
             file.write(f"{operator.result}\n")
-        (self.path / STATE).unlink(missing_ok=True)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """A finished run needs no state, nor what a write that was cut short left behind."""
+        for entry in self.path.iterdir():
+            if entry.name == STATE or entry.name.startswith(LEFTOVERS):
+                entry.unlink(missing_ok=True)
 
     def _write_config(self) -> None:
         write_text(self.path / CONFIG, as_json(self.config))
@@ -108,7 +117,7 @@ class Folder:
             )
         if self.config["seed"] != seed:
             raise ValueError(f"The run in `{self.path}` has seed {self.config['seed']}, got {seed}. Pass that seed.")
-        fingerprint.compare(problem, self.config["members"], self.path)
+        compare(problem, self.config, self.path)
 
 
 def _difference(stored: Any, given: Any, where: str = "recipe") -> str:

@@ -8,11 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn import fingerprint
 from edgewise.learn.building import build_network, check_recipe, shape_of
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import from_dict
-from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, read_config, read_history
+from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, compare, read_config, read_history
 from edgewise.learn.storage import load_arrays
 from edgewise.precision import working_dtype
 from edgewise.presets import PRESETS, preset
@@ -48,7 +47,7 @@ def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
             )
         problem = preset(name)
     recipe = check_recipe(from_dict(config["recipe"], path / CONFIG), problem)
-    fingerprint.compare(problem, config["members"], path)
+    compare(problem, config, path)
     shape = shape_of(problem, np.dtype(recipe.dtype))
     sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
     # Shapes alone, without memory: a forged recipe must not be able to ask for any.

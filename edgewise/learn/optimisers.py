@@ -127,6 +127,7 @@ def adam_start(weights: Float[Array, " P"], recipe: OptimiserRecipe) -> State:
         "schedule": count.count,
         "shrink": jnp.ones((), weights.dtype),
         "loss": jnp.asarray(jnp.inf, weights.dtype),
+        "least": jnp.asarray(jnp.inf, weights.dtype),
         "lost": jnp.zeros((), bool),
     }
 
@@ -136,7 +137,8 @@ def adam_steps(
 ) -> State:
     """`count` steps in one compiled piece; `loss(weights, step)` draws its members by the number of the step.
 
-    A loss that is not finite stops it there: the state stays as it was before that step and `lost` says so.
+    A loss that is not finite stops it there: the state stays as it was before that step and `lost` says so. `loss` is that of
+    the weights at the end, not of those one step before, so that a step that ruined them is seen; `least` the smallest so far.
     """
     optimiser: Any = adam(recipe)
 
@@ -153,9 +155,12 @@ def adam_steps(
             "schedule": schedule.count,
             "shrink": state["shrink"],
             "loss": value,
+            "least": jnp.minimum(state["least"], value),
             "lost": jnp.zeros((), bool),
         }
         kept = {**state, "lost": jnp.ones((), bool)}
         return jax.tree_util.tree_map(lambda a, b: jnp.where(good, a, b), new, kept), None
 
-    return jax.lax.scan(one, state, first + jnp.arange(count))[0]
+    last, _ = jax.lax.scan(one, state, first + jnp.arange(count))
+    value = loss(last["weights"], first + count - 1)
+    return {**last, "loss": value, "lost": last["lost"] | ~jnp.isfinite(value)}

@@ -14,14 +14,16 @@ class Progress:
     """Shows step, loss, validation error and time left on standard error."""
 
     def __init__(self, total: int, done: int, show: bool | None):
-        self.total, self.show = total, show is not False
+        self.total = total
         self.start, self.first, self.last = time.perf_counter(), done, -PAUSE
         is_terminal = sys.stderr.isatty()
-        # Asked for explicitly, lines are shown also where nobody seems to look.
         self.bar = (
-            tqdm(total=total, initial=done, unit="step", dynamic_ncols=True) if self.show and is_terminal else None
+            tqdm(total=total, initial=done, unit="step", dynamic_ncols=True)
+            if show is not False and is_terminal
+            else None
         )
-        self.lines = self.show and not is_terminal
+        # Asked for explicitly, lines are shown also where nobody seems to look.
+        self.lines = bool(show) and not is_terminal
 
     def update(self, record: dict[str, Any]) -> None:
         if self.bar is not None:

@@ -33,6 +33,8 @@ CONFIG, WEIGHTS, STATE, METRICS, LOG = (
     "log.txt",
 )
 FILES = (CONFIG, WEIGHTS, STATE, METRICS, LOG)
+# How `files.write` names what it has not yet moved to its place.
+LEFTOVERS = tuple(f".{name}-" for name in FILES)
 # A configuration is a few kilobytes; one of this size is something else.
 MOST_BYTES = 2**22
 
@@ -47,9 +49,25 @@ def describe(problem: Problem, recipe: Recipe, seed: int, origin: Mapping[str, s
         "problem": dict(origin) or ({"preset": name} if name else {}),
         "recipe": dataclasses.asdict(recipe),
         "seed": seed,
-        "box": {name: str(spec) for name, spec in problem.parameters.specs},
+        "box": _box(problem),
         "members": fingerprint.take(problem),
     }
+
+
+def compare(problem: Problem, config: dict[str, Any], path: Path) -> None:
+    """Raises if the problem is not the one that the run was trained for."""
+    fingerprint.compare(problem, config["members"], path)
+    # A network sees where in its box a parameter lies, and which comes first.
+    if list(config["box"].items()) != list(_box(problem).items()):
+        trained, given = (", ".join(f"{k} in {v}" for k, v in box.items()) for box in (config["box"], _box(problem)))
+        raise ValueError(
+            f"The run in `{path}` was trained for another box: {trained}; the problem has {given}. Hand over the problem it was "
+            "trained for; `operator(..., extrapolate=True)` goes outside its box."
+        )
+
+
+def _box(problem: Problem) -> dict[str, str]:
+    return {name: str(spec) for name, spec in problem.parameters.specs}
 
 
 def save_run(
@@ -65,7 +83,7 @@ def save_run(
     if path.exists() and any(path.iterdir()) and not overwrite:
         raise FileExistsError(f"`{path}` has files in it. Name a new folder, or pass `overwrite=True`.")
     if path.exists() and overwrite:
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES)
+        strange = sorted(name for name in present(path) if name not in FILES)
         if strange:
             raise FileExistsError(
                 f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. Name another folder."
@@ -90,6 +108,11 @@ def save_run(
         raise
 
 
+def present(path: Path) -> list[str]:
+    """What is in a folder, but for what an interrupted write left behind, which is nobody's work."""
+    return [entry.name for entry in path.iterdir() if not entry.name.startswith(LEFTOVERS)]
+
+
 def as_json(config: dict[str, Any]) -> str:
     return json.dumps(config, indent=1) + "\n"
 
@@ -112,16 +135,23 @@ def read_config(path: Path) -> dict[str, Any]:
         config = json.loads(file.read_text())
     except (ValueError, RecursionError):
         raise ValueError(f"`{file}` is damaged: it is not JSON. Copy it again, or train again.") from None
-    kinds = {"format": int, "status": str, "problem": dict, "recipe": dict, "seed": int, "members": dict}
+    kinds = {"format": int, "status": str, "problem": dict, "recipe": dict, "seed": int, "box": dict, "members": dict}
     wrong = [k for k, kind in kinds.items() if not isinstance(config, dict) or not isinstance(config.get(k), kind)]
     if wrong:
         raise ValueError(f"`{file}` is damaged: it has no proper {wrong[0]!r}. Copy it again, or train again.")
     if config["format"] != FORMAT:
         raise ValueError(f"`{file}` has format {config['format']}; this version reads {FORMAT}. Update edgewise.")
     result = config.get("result")
-    if result is not None and not (isinstance(result, dict) and set(result) == {"code", "message"}):
+    if result is not None and not (_is_text(result) and set(result) == {"code", "message"}):
         raise ValueError(f"`{file}` is damaged: its 'result' is not one. Copy it again, or train again.")
+    for part, good in (("problem", _is_text(config["problem"])), ("stats", isinstance(config.get("stats", {}), dict))):
+        if not good:
+            raise ValueError(f"`{file}` is damaged: it has no proper {part!r}. Copy it again, or train again.")
     return config
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
 from edgewise.quadrature import Kress, MonteCarlo, Uniform
+from edgewise.validation import words
 
 
 class Training:
@@ -42,6 +43,7 @@ class Training:
         rule = Kress(recipe.collocation.nodes) if recipe.collocation.rule == "kress" else Kress(recipe.validation.nodes)
         members = training_members(problem.parameters, recipe.collocation.members, self.dtype)
         systems = _conditioned(problem, rule, members, recipe.collocation.members, self.dtype)
+        _check_finite(systems, members)
         sizes = unknown_sizes(systems.rhs, recipe, self.shape)
         self.systems = systems if recipe.collocation.rule == "kress" else None
         self.units = _units(systems, sizes, self.shape)
@@ -60,6 +62,7 @@ class Training:
             recipe.validation.members,
             precise,
         )
+        _check_finite(self.validation, self.validation_members)
 
     def network(self, weights: Array) -> AbstractNetwork:
         return eqx.combine(self.unravel(weights), self.rest)
@@ -144,6 +147,17 @@ def _conditioned(problem: Problem, rule: Kress, members: Values, count: int, dty
 @eqx.filter_jit
 def _equations(problem: Problem, rule: Kress, members: Values, count: int, dtype: Any) -> System:
     return jax.vmap(lambda p: equation(problem, rule, p, dtype), axis_size=count)(members)
+
+
+def _check_finite(systems: System, members: Values) -> None:
+    """Refuses data that are not finite on the members that are looked at."""
+    bad = np.flatnonzero(~np.all(np.isfinite(np.asarray(systems.rhs)), axis=1))
+    if len(bad):
+        where = words({name: value[bad[0]] for name, value in members.items()})
+        raise ValueError(
+            f"`data` is not finite everywhere on the boundary{where}; expected finite values for every member. Keep the "
+            "singularities of `data` off the boundary, or narrow the `Box`."
+        )
 
 
 def _units(systems: System, sizes: Array, shape: Shape) -> Array:

@@ -1,0 +1,158 @@
+"""What `fit`, `recipe` and `load` refuse: what was given, what was expected, what to do."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import pytest
+from members import LAPLACE, entire
+from training import BOX, MILD, adam, single, tiny
+
+import edgewise as ew
+
+
+def without_x64():
+    return {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
+
+
+def changed(**parts):
+    problem = single()
+    return lambda: ew.fit(problem, tiny(problem, **parts))
+
+
+def of_the_paper(representation, condition=None, data=entire, **parts):
+    problem = ew.Problem(MILD, BOX, representation, data, "interior", condition)
+    return lambda: ew.fit(problem, adam(problem, **parts))
+
+
+MANY = ew.Problem(MILD, ew.Box(t=(0.5, 1.5), q=([0] * 6, [1] * 6)), ew.SingleLayer(LAPLACE), entire, "interior")
+DIRECT = ew.Problem(MILD, BOX, ew.Direct(LAPLACE), entire, "interior")
+
+CASES = {
+    "not a problem": (lambda: ew.fit("laplace-star"), ["`Problem` first", "'laplace-star'", "`fit(problem)`"]),
+    "unknown recipe": (
+        lambda: ew.fit(single(), "fast"),
+        ["'fast'", "default, best, paper", '`recipe("default", problem)`'],
+    ),
+    "recipe of no problem": (lambda: ew.recipe("default", 3), ["`Problem` second", "got 3"]),
+    "not a recipe": (
+        lambda: ew.fit(single(), {"steps": 3}),
+        ["`Recipe`", "{'steps': 3}", '`recipe("default", problem)`'],
+    ),
+    "negative seed": (lambda: ew.fit(single(), seed=-1), ["`seed`", "got -1", "`seed=0`"]),
+    "seed that is no number": (lambda: ew.fit(single(), seed="x"), ["`seed`", "got 'x'", "`seed=0`"]),
+    "seed that is a truth": (lambda: ew.fit(single(), seed=True), ["`seed`", "got True", "`seed=0`"]),
+    "corners": (
+        lambda: ew.fit(ew.Problem(ew.Teardrop(), None, ew.SingleLayer(LAPLACE), entire, "interior")),
+        ["smooth curves", "corners", "Use `solve`"],
+    ),
+    "a representation that reads data": (
+        lambda: ew.fit(DIRECT, tiny(DIRECT)),
+        ["`Direct` with `Dirichlet` data", "the density alone", "`SingleLayer(kernel)`"],
+    ),
+    "odd nodes": (changed(collocation={"nodes": 65}), ["`recipe.collocation.nodes`", "even", "Take 66"]),
+    "odd nodes to validate": (changed(validation={"nodes": 97}), ["`recipe.validation.nodes`", "even", "Take 98"]),
+    "too many harmonics": (
+        changed(network={"harmonics": 32}),
+        ["harmonics` is 32", "64 nodes see at most 31", "more `collocation.nodes`"],
+    ),
+    "gauss-newton with the paper's rule": (
+        changed(collocation={"rule": "uniform"}),
+        ["'uniform'", "Gauss-Newton", '`optimiser.name = "adam"`', '`rule = "kress"`'],
+    ),
+    "the paper's rule for a double layer": (
+        of_the_paper(ew.DoubleLayer(LAPLACE), collocation={"rule": "montecarlo"}),
+        ["`SingleLayer` and `LayerPair`", "`DoubleLayer`", '`recipe="default"`'],
+    ),
+    "the paper's rule for fluxes": (
+        of_the_paper(ew.SingleLayer(LAPLACE), ew.Neumann(), collocation={"rule": "uniform"}),
+        ["`Dirichlet` and `Clamped`", "`Neumann`", '`recipe="default"`'],
+    ),
+    "odd size of Gaussian features": (
+        changed(network={"features": "gaussian", "p": 7}),
+        ["`recipe.network.p`", "even", "got 7", "Take 8"],
+    ),
+    "a normal derivative of harmonics": (
+        changed(network={"normal_derivative": True}),
+        ["`recipe.network.normal_derivative`", "`LayerPair`", "Set it to False"],
+    ),
+    "too many polynomials": (
+        lambda: ew.fit(MANY, tiny(MANY, network={"degree": 20, "p": 4})),
+        ["`recipe.network.degree = 20`", "4096 polynomials of 7 parameters", "Lower it"],
+    ),
+    "an unknown choice": (
+        changed(network={"activation": "relu"}),
+        ["`recipe.network.activation`", "'gelu', 'tanh', 'silu', 'sin'", "'relu'"],
+    ),
+    "a size of zero": (changed(network={"neurons": 0}), ["`recipe.network.neurons`", "[1, 65536]", "got 0"]),
+    "a size that is no whole number": (changed(network={"p": 8.0}), ["`recipe.network.p`", "int", "got 8.0"]),
+    "a rate that is too large": (changed(optimiser={"rate": 1e9}), ["`recipe.optimiser.rate`", "1000", "1000000000.0"]),
+    "a rate that is no number": (changed(optimiser={"rate": float("nan")}), ["`recipe.optimiser.rate`", "got nan"]),
+    "a part that is no part": (
+        lambda: ew.fit(single(), tiny(single(), dtype="float16")),
+        ["`recipe.dtype`", "'float64', 'float32'", "'float16'"],
+    ),
+    "unknown precision": (lambda: ew.fit(single(), dtype="half"), ["`dtype`", "float32", "'half'"]),
+    "resume without a folder": (lambda: ew.fit(single(), resume=True), ["`resume=True`", '`out="runs/mine"`']),
+    "data that are infinite": (
+        lambda: ew.fit(*(lambda p: (p, tiny(p)))(single(lambda x, t: jnp.where(t > 1.4, jnp.inf, x[0])))),
+        ["`data` is not finite", "at t=1.4", "narrow the `Box`"],
+    ),
+    "a curve that crosses itself": (
+        lambda: ew.fit(
+            ew.Problem(
+                ew.StarCurve(lambda s, t: 1 + 2 * t * jnp.cos(s)), BOX, ew.SingleLayer(LAPLACE), entire, "interior"
+            )
+        ),
+        ["crosses itself", "at t=", "Narrow the `Box`"],
+    ),
+    "a traced problem": (
+        lambda: jax.jit(lambda c: ew.fit(single(condition=ew.Robin(c))).stats["misfit"])(1.0),
+        ["cannot be traced", "outside `jit` and `grad`"],
+    ),
+    "no shipped operator": (lambda: ew.pretrained("moon"), ["'moon'", '`pretrained("laplace-star")`']),
+    "load of nothing": (lambda: ew.load("no/such/run"), ["`no/such/run` does not exist", "Check the path"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_messages(name):
+    call, words = CASES[name]
+    with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for resume, words in ((False, "`resume=True`"), (True, "no config.json: no run to continue")):
+        with pytest.raises(FileExistsError, match=r"thesis\.tex") as caught:
+            ew.fit(single(), out=tmp_path, resume=resume)
+        assert words in str(caught.value) and "Name a new folder" in str(caught.value)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(ValueError, match=r"is a file; expected a folder.*Name another one"):
+        ew.fit(single(), out=tmp_path / "thesis.tex")
+
+
+@pytest.mark.parametrize("progress", [None, True])
+def test_lines_are_shown_only_where_they_were_asked_for(progress, capsys):
+    """Standard error is no terminal here."""
+    problem = single()
+    ew.fit(problem, tiny(problem, optimiser={"steps": 1}, validation={"tol": 1.0}), progress=progress)
+    assert ("step 1/1, loss" in capsys.readouterr().err) == bool(progress)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["fit(problem)", "load('anywhere')"])
+def test_without_double_precision_both_cures_are_named(call):
+    script = f"""
+import edgewise as ew
+problem = ew.Problem(ew.Ellipse(2.0, 1.0), None, ew.SingleLayer(ew.Laplace(2)), lambda x: x[0], "interior")
+ew.{call}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=without_x64())
+    for word in ("enable_x64()", "JAX_ENABLE_X64=1", 'dtype="float32"'):
+        assert word in done.stderr, done.stderr

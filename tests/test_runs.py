@@ -1,0 +1,195 @@
+"""Runs in folders: saved and loaded exactly, refused when damaged or not theirs, continued where they were interrupted."""
+
+import dataclasses
+import json
+import time
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from members import LAPLACE
+from training import BOX, MILD, assert_same, single, times_t, tiny
+
+import edgewise as ew
+from edgewise.learn.runs import compare, describe
+from edgewise.learn.storage import load_arrays, save_arrays
+
+PROBLEM = single()
+
+
+@pytest.fixture(scope="module")
+def operator():
+    return ew.fit(PROBLEM, tiny(PROBLEM), seed=7)
+
+
+@pytest.fixture
+def run(operator, tmp_path):
+    operator.save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_saved_and_loaded_is_the_same(operator, run):
+    loaded = ew.load(run, PROBLEM)
+    assert_same(loaded, operator)
+    assert loaded.stats == operator.stats and loaded.history == operator.history
+    assert np.array_equal(loaded(t=1.1).density.values, operator(t=1.1).density.values)
+    assert sorted(file.name for file in run.iterdir()) == [
+        "config.json",
+        "log.txt",
+        "metrics.jsonl",
+        "weights.safetensors",
+    ]
+    config = json.loads((run / "config.json").read_text())
+    assert config["status"] == "finished" and config["seed"] == 7 and config["box"] == {"t": "[0.5, 1.5]"}
+    # And again from the loaded one.
+    loaded.save(run.parent / "again")
+    assert (run.parent / "again" / "weights.safetensors").read_bytes() == (run / "weights.safetensors").read_bytes()
+
+
+def test_nothing_is_overwritten_unasked(operator, run):
+    before = (run / "config.json").read_bytes()
+    with pytest.raises(FileExistsError, match=r"has files in it.*`overwrite=True`"):
+        operator.save(run)
+    (run / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"no part of a run \(notes\.txt\).*Name another folder"):
+        operator.save(run, overwrite=True)
+    assert (run / "notes.txt").read_text() == "mine" and (run / "config.json").read_bytes() == before
+    (run / "notes.txt").unlink()
+    (run / "log.txt").write_text("old")
+    # What a write that was cut short left behind is nobody's work.
+    (run / ".state.safetensors-x1").write_text("half")
+    operator.save(run, overwrite=True)
+    assert "converged" in (run / "log.txt").read_text()
+    with pytest.raises(ValueError, match=r"is a file; expected a folder.*Name another one"):
+        operator.save(run / "log.txt")
+    # Nothing was left beside it.
+    assert [entry.name for entry in run.parent.iterdir()] == ["run"]
+
+
+def test_a_problem_must_be_handed_over(run):
+    with pytest.raises(ValueError, match=r"a problem of yours; no code is stored.*`load\(path, problem\)`"):
+        ew.load(run)
+    with pytest.raises(TypeError, match=r"must be a `Problem`, got 3. Write `load\(path, problem\)`"):
+        ew.load(run, 3)
+
+
+OTHERS = {
+    "boundary": ew.Problem(
+        ew.StarCurve(lambda s, t: 1 + 0.101 * t * jnp.cos(3 * s)), BOX, ew.SingleLayer(LAPLACE), times_t, "interior"
+    ),
+    "data": single(lambda x, t: times_t(x, t) + 1e-3),
+    "equation": ew.Problem(MILD, BOX, ew.DoubleLayer(LAPLACE), times_t, "interior"),
+    "parameters t; the problem has k, t": ew.Problem(
+        MILD, ew.Box(t=(0.5, 1.5), k=(0, 1)), ew.SingleLayer(LAPLACE), times_t, "interior"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_another_problem_is_refused(what, run):
+    with pytest.raises(ValueError, match=r"Hand over the problem it was trained for") as caught:
+        ew.load(run, OTHERS[what])
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize("box", [ew.Box(t=(0.4, 1.6)), ew.Box(t=(0.5, 1.5001))], ids=str)
+def test_another_box_is_refused(box, run):
+    """The network sees the place of t in its box: in another box it would answer for another member."""
+    with pytest.raises(ValueError, match=r"another box: t in \[0.5, 1.5\]; the problem has t in \[0.*Hand over"):
+        ew.load(run, ew.Problem(MILD, box, ew.SingleLayer(LAPLACE), times_t, "interior"))
+
+
+def test_another_order_of_the_parameters_is_refused(tmp_path):
+    first, second = (
+        ew.Problem(ew.Ellipse(), ew.Box(**box), ew.SingleLayer(LAPLACE), lambda x: x[0], "interior")
+        for box in ({"a": (1, 2), "b": (1, 2)}, {"b": (1, 2), "a": (1, 2)})
+    )
+    config = describe(first, tiny(first), 0, {})
+    compare(first, config, tmp_path)
+    with pytest.raises(ValueError, match=r"another box: a in \[1.0, 2.0\], b in .*; the problem has b in"):
+        compare(second, config, tmp_path)
+
+
+def test_the_other_side_of_the_same_layer(run):
+    """One density makes the field on both sides; loaded for both, it agrees with a solve outside too."""
+    both = dataclasses.replace(PROBLEM, side="both", exact=None)
+    solution = ew.load(run, both)(t=1.2)
+    points = jnp.array([[1.3, 0.4], [-2.0, 5.0], [0.2, 0.1]])
+    truth = ew.solve(both, t=1.2, quadrature=solution.quadrature)
+    np.testing.assert_allclose(solution(points), truth(points), rtol=1e-5)
+
+
+def forged(**changes):
+    """The run's own configuration with a part changed."""
+
+    def write(run):
+        config = json.loads((run / "config.json").read_text())
+        for path, value in changes.items():
+            *parents, name = path.split("__")
+            inner = config
+            for parent in parents:
+                inner = inner[parent]
+            inner[name] = value
+        (run / "config.json").write_text(json.dumps(config))
+
+    return write
+
+
+def no_number(run):
+    arrays, notes = load_arrays(run / "weights.safetensors")
+    name = next(name for name in arrays if "trunk_skip" in name)
+    arrays[name] = arrays[name].copy()
+    arrays[name][0, 0] = np.nan
+    save_arrays(run / "weights.safetensors", arrays, notes)
+
+
+DAMAGE = {
+    "not JSON": (lambda run: (run / "config.json").write_text('{"format": 1,'), "it is not JSON"),
+    "not text": (lambda run: (run / "config.json").write_bytes(b"\xff\xfe\x00"), "it is not JSON"),
+    "a list": (lambda run: (run / "config.json").write_text("[1, 2]"), "it has no proper"),
+    "deep": (lambda run: (run / "config.json").write_text("[" * 100_000), "damaged"),
+    "no members": (forged(members=None), "it has no proper 'members'"),
+    "text for a seed": (forged(seed="7"), "it has no proper 'seed'"),
+    "members of text": (forged(members__parameters={"t": ["a", "b"]}), "do not fit this problem"),
+    "members ragged": (forged(members__parameters={"t": [[1], [1, 2]]}), "do not fit this problem"),
+    "many members": (forged(members__parameters={"t": [1.0] * 10**5}), "expected 3 values of each parameter"),
+    "members that are a number": (forged(members__parameters={"t": 1.0}), "do not fit this problem"),
+    "no box": (forged(box=None), "it has no proper 'box'"),
+    "data of text": (forged(members__data="many"), "its data differs"),
+    "another format": (forged(format=99), "format 99"),
+    "a result that is none": (forged(result={"code": "converged"}), "'result'"),
+    "a result of numbers": (forged(result={"code": 1, "message": [2]}), "'result'"),
+    "stats that are none": (forged(stats=[1]), "'stats'"),
+    "a preset that is no name": (forged(problem={"preset": ["x"]}), "it has no proper 'problem'"),
+    "an unknown field": (forged(recipe__network__colour="red"), "`recipe.network` is not a recipe's"),
+    "a recipe without a part": (forged(recipe={"name": "default"}), "`recipe` is not a recipe's"),
+    "a part that is a number": (forged(recipe__network=3), "`recipe.network` is not a recipe's"),
+    "absurd neurons": (forged(recipe__network__neurons=10**15), "`recipe.network.neurons`"),
+    "absurd degree": (forged(recipe__network__degree=10**6), "`recipe.network.degree`"),
+    "absurd nodes": (forged(recipe__validation__nodes=10**12), "`recipe.validation.nodes`"),
+    "infinite nodes": (forged(recipe__validation__nodes=float("inf")), "`recipe.validation.nodes`"),
+    "the most there may be": (
+        forged(recipe__network__neurons=2**16, recipe__network__layers=64, recipe__network__p=2**16),
+        "holds other arrays than expected",
+    ),
+    "a truth for a number": (forged(recipe__network__p=True), "`recipe.network.p`"),
+    "a list for a choice": (forged(recipe__network__activation=["tanh"]), "`recipe.network.activation`"),
+    "a name that is no text": (forged(recipe__name=5), "`recipe.name`"),
+    "other harmonics": (forged(recipe__network__harmonics=21), "holds other arrays than expected"),
+    "cut weights": (
+        lambda run: (run / "weights.safetensors").write_bytes((run / "weights.safetensors").read_bytes()[:-9]),
+        "is damaged",
+    ),
+    "weights that are not finite": (no_number, "not finite"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_a_damaged_run_is_refused_in_words(what, run):
+    damage, words = DAMAGE[what]
+    damage(run)
+    started = time.perf_counter()
+    with pytest.raises((ValueError, TypeError)) as caught:
+        ew.load(run, PROBLEM)
+    assert words in str(caught.value), str(caught.value)
+    assert time.perf_counter() - started < 20
