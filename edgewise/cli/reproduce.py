@@ -45,7 +45,7 @@ def run(command: Any) -> None:
         "command": f"edgewise reproduce {command.experiment}{mode} --seed {command.seed}",
         "date": datetime.date.today().isoformat(),
         "device": jax.devices()[0].device_kind,
-        "edgewise": __version__,
+        "version": __version__,
         "jax": jax.__version__,
     }
     pictures, missing = _draw(report, operators, out)
@@ -109,7 +109,7 @@ Relative l2 errors of the field inside.
 - After equal time, {race["equal_seconds"]:.2g} s, the error of edgewise is {race["smaller_after_equal_time"]:.1e} times smaller; at the end
   of both {race["smaller_at_the_end"]:.1e} times.
 
-Seconds leave out compilation. {report["date"]}, {report["device"]}, edgewise {report["edgewise"]}, jax {report["jax"]}; `{report["command"]}`.
+Seconds leave out compilation. {report["date"]}, {report["device"]}, edgewise {report["version"]}, jax {report["jax"]}; `{report["command"]}`.
 
 {shown}"""
 

@@ -1,5 +1,6 @@
 """`fit`: the neural verb. One network for every member, trained on the boundary alone, without labels."""
 
+import datetime
 import logging
 import math
 import time
@@ -221,6 +222,8 @@ class _Run:
             "misfit": best.get("misfit", math.nan),
             "misfit_max": best.get("misfit_max", math.nan),
             "device": jax.devices()[0].device_kind,
+            "jax": jax.__version__,
+            "date": datetime.date.today().isoformat(),
         }
         # Read in double precision where there is one, in whatever it was trained.
         network = in_precision(self.training.network(self.best), self.reading)
