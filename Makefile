@@ -14,7 +14,7 @@ pytest := NPROC=1 OMP_NUM_THREADS=1 $(py) -m pytest -n $(WORKERS) --dist loadgro
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' Makefile
 
-demo: ## Solve, predict and draw one problem into out/demo
+demo: ## Learn, solve and draw one problem into out/demo
 	@tools/bootstrap plot
 	$(py) -m edgewise demo --out out/demo
 

@@ -88,16 +88,25 @@ def truth_name(problem: Problem) -> str:
     return "solve" if problem.exact is None else "exact"
 
 
+def sample_points(member: Solution, resolution: int, index: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Where one member is measured: points of a grid on the right side, and those on the boundary and close to it.
+
+    With an index, a choice of the grid's points: another for every index.
+    """
+    problem = member.problem
+    x, normal = (np.asarray(part) for part in _nodes(problem, member.parameters, 200))
+    # As dense as the grid: a hundred at 160 points.
+    positions = FEW_POSITIONS if index is not None else max(8, 5 * resolution // 8)
+    pick = np.linspace(0, len(x), positions, endpoint=False).astype(int)
+    near = [_shifted(x[pick], normal[pick], sign) for sign in _signs(problem)]
+    return _grid(x, problem, resolution, index), np.concatenate(near)
+
+
 def _one(
     member: Solution, truth: Solution | None, resolution: int, every_point: bool, index: int
 ) -> tuple[float, float, float, int]:
     """The square of the relative l2 error, the largest error, that near the boundary, and the number of points."""
-    x, normal = (np.asarray(part) for part in _nodes(member.problem, member.parameters, 200))
-    grid = _grid(x, member.problem, resolution, None if every_point else index)
-    # As dense as the grid: a hundred at 160 points.
-    positions = max(8, 5 * resolution // 8) if every_point else FEW_POSITIONS
-    pick = np.linspace(0, len(x), positions, endpoint=False).astype(int)
-    near = np.concatenate([_shifted(x[pick], normal[pick], sign) for sign in _signs(member.problem)])
+    grid, near = sample_points(member, resolution, None if every_point else index)
     points = np.concatenate([grid, near])
     value = _values(member, points)
     if truth is None:

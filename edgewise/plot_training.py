@@ -46,6 +46,8 @@ def race_figure(theirs: Records, ours: Records) -> "Figure":
     _line(left, steps, theirs, "loss", "loss", "-")
     _line(left, steps, theirs, "error", "relative l2 error of the field", "--")
     left.set(xlabel="step", title="the paper's recipe")
+    left.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, integer=True))
+    left.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
     left.legend(frameon=False)
     for records, label, style in ((theirs, "the paper's recipe", "-"), (ours, "edgewise", "o-")):
         _line(right, np.array([record["seconds"] for record in records]), records, "error", label, style)

@@ -386,8 +386,8 @@ def test_a_problem_in_a_file(file, capsys, monkeypatch, name):
 
 WRONG_PROBLEMS = {
     "preset": ("laplce-star", ["called `laplce-star`", "Did you mean `laplace-star`?", "`edgewise list`"]),
-    "far from a preset": ("zzz", ["There are `laplace-star`", "`my_problem.py:problem`"]),
-    "nothing": ("", ["There are `laplace-star`", "`my_problem.py:problem`"]),
+    "far from a preset": ("zzz", ["`laplace-star`", "`my_problem.py:problem`"]),
+    "nothing": ("", ["`laplace-star`", "`my_problem.py:problem`"]),
     "file without a name": ("my_problem.py", ["is a file", "Write `my_problem.py:problem`"]),
     "empty name": ("my_problem.py:", ["not a Python file and a name", "`my_problem.py:problem`"]),
     "not Python": ("notes.txt:problem", ["not a Python file and a name", "`my_problem.py:problem`"]),

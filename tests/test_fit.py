@@ -69,9 +69,6 @@ def operator(guarded):
 
 
 def marks_of(name):
-    if name == "plate":
-        reason = "the field takes the moments of a plate's densities for zero, which a network's are only nearly"
-        return [pytest.mark.slow, pytest.mark.xfail(reason=reason)]
     return [] if name in QUICK else [pytest.mark.slow]
 
 

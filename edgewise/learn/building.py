@@ -41,7 +41,7 @@ LIMITS = {
     "floor": (0.0, 1.0),
     "tol": (1e-15, 1.0),
 }
-MOST_TERMS = 4096
+MOST_TERMS = 2048
 
 
 def check_recipe(recipe: Any, problem: Problem) -> Recipe:

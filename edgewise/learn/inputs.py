@@ -71,11 +71,11 @@ class ParameterInputs(eqx.Module):
                 functions.append(jnp.stack([jnp.ones_like(value), *waves]))
             else:
                 functions.extend(_chebyshev(z, self.degree) for z in _unit(spec, value).reshape(-1))
-        products = [
-            math.prod((function[i] for function, i in zip(functions, term, strict=True)), start=jnp.ones(()))
-            for term in self.terms
-        ]
-        return jnp.stack(products)
+        if not functions:
+            return jnp.ones(1)
+        terms = np.asarray(self.terms)
+        chosen = [function[terms[:, axis]] for axis, function in enumerate(functions)]
+        return jnp.prod(jnp.stack(chosen), axis=0)
 
 
 def _axes(box: Box) -> list[Interval | Direction | Angle]:

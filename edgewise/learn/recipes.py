@@ -72,7 +72,7 @@ class ValidationRecipe:
     members: int = 16
     nodes: int = 256
     """More than in training, so that what the network does between nodes is seen."""
-    patience: int = 3
+    patience: int = 2
     """Looks without an improvement by a tenth after which training ends; 0: never."""
     floor: float = 1e-11
     """Training ends below this relative misfit."""

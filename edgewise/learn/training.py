@@ -20,7 +20,7 @@ from edgewise.learn.collocation import (
     row_names,
     training_members,
 )
-from edgewise.learn.networks import AbstractNetwork, split_trainable
+from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
@@ -170,7 +170,9 @@ def _units(systems: System, sizes: Array, shape: Shape) -> Array:
 
 
 @eqx.filter_jit
-def _misfit_of(network: AbstractNetwork, systems: System, channels: int) -> tuple[Array, Array, Array]:
+def _misfit_of(
+    network: AbstractNetwork, systems: System, channels: int, constrained: bool
+) -> tuple[Array, Array, Array]:
     residual = jax.vmap(lambda s: s.residual(network))(systems)
     rows = systems.nodes.s.shape[1] * channels
     by_channel = jnp.abs(residual[:, :rows]).reshape(len(residual), channels, -1)
@@ -183,13 +185,18 @@ def _misfit_of(network: AbstractNetwork, systems: System, channels: int) -> tupl
     largest = jnp.max(jnp.max(by_channel, axis=-1) / jnp.where(peaks > 0, peaks, 1))
     named = [*jnp.sqrt(jnp.mean(relative**2, axis=0))]
     if residual.shape[1] > rows:
-        # A mean of the density, not a sum over however many nodes.
-        means = residual[:, rows:] / jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1)
-        named.append(jnp.sqrt(jnp.mean(jnp.abs(means) ** 2)))
+        # A moment that should be zero, relative to what cancels in it.
+        unknown = jax.vmap(lambda s: unknowns(network, s.nodes, s.parameters))(systems)
+        amounts = jnp.einsum("mij,mj->mi", jnp.abs(systems.matrix[:, rows:]), jnp.abs(unknown))
+        moments = jnp.abs(residual[:, rows:]) / jnp.where(amounts > 0, amounts, 1)
+        named.append(jnp.sqrt(jnp.mean(moments**2)))
+        relative = jnp.append(relative, jnp.max(moments)) if constrained else relative
     return jnp.stack(named), jnp.max(relative), largest
 
 
 def _misfit(training: Training, weights: Array) -> tuple[Array, Array, Array]:
     network = training.network(weights)
     precise = training.validation.rhs.real.dtype
-    return _misfit_of(in_precision(network, precise), training.validation, training.shape.channels)
+    return _misfit_of(
+        in_precision(network, precise), training.validation, training.shape.channels, training.recipe.network.scalars
+    )
