@@ -5,10 +5,16 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, scattering, startup
+from benchmarks import batch_solve, evaluation, operators, scattering, startup
 from benchmarks.harness import environment, write_json
 
-CASES = {"batch_solve": batch_solve, "evaluation": evaluation, "scattering": scattering, "startup": startup}
+CASES = {
+    "batch_solve": batch_solve,
+    "evaluation": evaluation,
+    "operators": operators,
+    "scattering": scattering,
+    "startup": startup,
+}
 
 
 def main(args: list[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, scattering, startup
+from benchmarks import batch_solve, evaluation, operators, scattering, startup
 from benchmarks.__main__ import main
 
 ew.enable_x64()
@@ -37,6 +37,11 @@ def test_evaluation_is_right_where_the_plain_rule_is_not():
     assert cases["far"]["max_error"]["numpy trapezoid"] < 1e-6
     assert cases["near"]["max_error"]["edgewise"] < 1e-11
     assert cases["near"]["max_error"]["numpy trapezoid"] > 1e-3
+
+
+def test_operators_agree_with_solve():
+    result = operators.run(quick=True)
+    assert result["difference"] < 1e-9 and operators.describe(result)
 
 
 def test_scattering_agrees_with_an_independent_scipy_loop():

@@ -1,6 +1,5 @@
 """`edgewise info`: what a run is, by what it wrote down. No code of the problem is run."""
 
-import json
 from typing import Any
 
 from edgewise.cli.output import to_json
@@ -17,7 +16,8 @@ def run(command: Any) -> None:
     report = {
         "run": str(path),
         "edgewise": config.get("edgewise"),
-        "date": config.get("date"),
+        "date": stats.get("date"),
+        "command": stats.get("command"),
         "status": config["status"],
         "problem": config["problem"],
         "box": config.get("box", {}),
@@ -26,7 +26,7 @@ def run(command: Any) -> None:
         "network": network_words(from_dict(config["recipe"], path / CONFIG)),
         "result": config.get("result"),
         "stats": stats if isinstance(stats, dict) else {},
-        "errors": config.get("errors"),
+        "errors": config.get("stats", {}).get("measured"),
         "last": history[-1] if history else None,
         "files": {file.name: file.stat().st_size for file in sorted(path.iterdir()) if file.is_file()},
     }
@@ -69,8 +69,10 @@ def _words(report: dict[str, Any]) -> str:
         device = f" on {stats['device']}" if "device" in stats else ""
         lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']} s{device}"))
     if report["errors"]:
-        lines.append(("errors", json.dumps(report["errors"])))
+        lines.append(("measured", ", ".join(f"{what}: {value:.2g}" for what, value in report["errors"].items())))
     lines.append(("made", f"by edgewise {report['edgewise']}" + (f", {report['date']}" if report["date"] else "")))
+    if report["command"]:
+        lines.append(("command", report["command"]))
     lines.append(("files", ", ".join(f"{name} ({size:,} bytes)" for name, size in report["files"].items())))
     return "\n".join(f"{name:<9} {words}" for name, words in lines)
 

@@ -17,8 +17,9 @@ from edgewise.learn.recipes import OptimiserRecipe
 State = dict[str, Array]
 """What an optimiser carries from one step to the next: `weights`, flat, and numbers of its own."""
 
-# Steps are tried with λ times each of these; the best counts.
+# Steps are tried with λ times each of these in turn, until one leaves at most this share of the loss; else the best counts.
 TRIALS = (1e-2, 1e-1, 1.0, 10.0)
+ENOUGH = 0.1
 # Where none of them made the residual smaller, λ is multiplied by this.
 RETREAT = 100.0
 # λ beyond which a step is too short to matter: the residual stands still.
@@ -62,15 +63,22 @@ def gauss_newton_step(state: State, rest: AbstractNetwork, unravel: Callable, sy
         return trial, jnp.where(jnp.isfinite(loss), loss, jnp.inf)
 
     dampings = jnp.maximum(damping * jnp.asarray(TRIALS, damping.dtype), LEAST_DAMPING)
-    trials, losses = jax.lax.map(attempt, dampings)
-    best = jnp.argmin(losses)
     before = jnp.sum(r**2)
-    better = losses[best] < before
-    return {
-        "weights": jnp.where(better, trials[best], weights),
-        "damping": jnp.where(better, dampings[best], RETREAT * damping),
-        "loss": jnp.where(better, losses[best], before),
-    }
+
+    def unsettled(best):
+        tried, _, loss, _ = best
+        return (tried < len(TRIALS)) & ((tried == 0) | ~(loss <= ENOUGH * before))
+
+    def try_next(best):
+        tried, *kept = best
+        trial, loss = attempt(dampings[tried])
+        better = loss < kept[1]
+        new = (trial, loss, dampings[tried])
+        return tried + 1, *(jnp.where(better, a, b) for a, b in zip(new, kept, strict=True))
+
+    start = (jnp.zeros((), int), weights, before, RETREAT * damping)
+    _, weights, loss, damping = jax.lax.while_loop(unsettled, try_next, start)
+    return {"weights": weights, "damping": damping, "loss": loss}
 
 
 def stacked(rows: Inexact[Array, "m rows ..."]) -> Float[Array, "all ..."]:
