@@ -12,7 +12,7 @@ from edgewise.learn.runs import CONFIG, read_config, read_history
 def run(command: Any) -> None:
     path = find_run(command.run)
     config, history = read_config(path), read_history(path)
-    stats = config.get("stats")
+    stats = config.get("stats") or {}
     report = {
         "run": str(path),
         "edgewise": config.get("edgewise"),
@@ -25,8 +25,8 @@ def run(command: Any) -> None:
         "recipe": config["recipe"],
         "network": network_words(from_dict(config["recipe"], path / CONFIG)),
         "result": config.get("result"),
-        "stats": stats if isinstance(stats, dict) else {},
-        "errors": config.get("stats", {}).get("measured"),
+        "stats": stats,
+        "errors": stats.get("measured"),
         "last": history[-1] if history else None,
         "files": {file.name: file.stat().st_size for file in sorted(path.iterdir()) if file.is_file()},
     }
@@ -69,7 +69,7 @@ def _words(report: dict[str, Any]) -> str:
         device = f" on {stats['device']}" if "device" in stats else ""
         lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']} s{device}"))
     if report["errors"]:
-        lines.append(("measured", ", ".join(f"{what}: {value:.2g}" for what, value in report["errors"].items())))
+        lines.append(("measured", "; ".join(f"{what}: {value:.3g}" for what, value in report["errors"].items())))
     lines.append(("made", f"by edgewise {report['edgewise']}" + (f", {report['date']}" if report["date"] else "")))
     if report["command"]:
         lines.append(("command", report["command"]))
