@@ -16,7 +16,7 @@ problem = ew.Problem(
     data=lambda x: x[0] ** 2,
     side="interior",
 )
-# Plain `fit(problem)` has nodes enough for curves much harder than these; with half of them it takes half the time.
+# Plain `fit(problem)` has nodes enough for curves much harder than these; with half of them it takes less time.
 recipe = ew.recipe("default", problem)
 recipe = dataclasses.replace(
     recipe,
