@@ -31,6 +31,7 @@ def test_the_numpy_loop_solves_the_equation():
     assert np.allclose(single @ np.cos(k * s), np.cos(k * s) / (2 * k), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_evaluation_is_right_where_the_plain_rule_is_not():
     cases = evaluation.run(quick=True)["cases"]
     assert cases["far"]["max_error"]["edgewise"] < 1e-11

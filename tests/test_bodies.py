@@ -32,7 +32,9 @@ def error(solution, field, points):
 @pytest.mark.parametrize(
     "gaps", [pytest.param((0.01,), id="small"), pytest.param((1.0, 0.1), id="full", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("data", [pytest.param("charges", marks=pytest.mark.slow), "potentials"])
+@pytest.mark.parametrize(
+    "data", [pytest.param("charges", marks=pytest.mark.slow), pytest.param("potentials", marks=pytest.mark.slow)]
+)
 def test_two_circles_approach(data, gaps, measured):
     """Data from charges inside; and potentials ±1, whose field between the circles grows like 1/gap: exact by images."""
     for gap in gaps:
@@ -167,6 +169,7 @@ def test_too_few_nodes_for_a_gap_are_told(caplog):
     assert ew.solve(problem, quadrature=ew.Kress(enough), **near).result.ok
 
 
+@pytest.mark.slow
 def test_too_few_nodes_for_a_wavenumber_are_told(caplog):
     waves = ew.Problem(CIRCLE, None, ew.CombinedField(ew.Helmholtz(2, 50.0)), ew.PlaneWave(0.0), "exterior")
     solution = ew.solve(waves, quadrature=ew.Kress(192), tol=1e-13)

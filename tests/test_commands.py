@@ -201,7 +201,7 @@ def test_predict(here, said):
     said("predict", "run", "--at", "t=1.5", "--extrapolate", "--grid", "4", "--out", "beyond.csv")
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize("suffix", ["png", pytest.param("svg", marks=pytest.mark.slow)])
 def test_plot(here, said, suffix):
     pytest.importorskip("matplotlib")
     said("plot", "run", "--at", "t=0:1:2", "--resolution", "16", "--out", f"field.{suffix}")
@@ -210,6 +210,7 @@ def test_plot(here, said, suffix):
     assert all((here / f"{name}.{suffix}").read_bytes().startswith(start) for name in ("field", "history"))
 
 
+@pytest.mark.slow
 def test_the_truth_of_a_picture_may_be_a_solve(here):
     pytest.importorskip("matplotlib")
     from edgewise import plot

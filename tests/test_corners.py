@@ -256,6 +256,7 @@ def test_solve(name, data, measured):
     measured(f"corners, {name}, {data.__name__}, 1e-6 from corners", error, 1e-6)
 
 
+@pytest.mark.slow
 def test_flow_with_circulation(measured):
     """The stream function outside an airfoil, with the circulation that leaves its trailing edge smoothly (Kutta)."""
     angle, thickness, camber, incidence = 10 * DEGREE, 0.1, 0.1, 0.1
@@ -327,6 +328,7 @@ def test_flow_around_an_airfoil(measured):
         measured(f"flow around an airfoil, {share} radii", float(np.ptp(error)), bound)
 
 
+@pytest.mark.slow
 def test_derivatives_in_shape_parameters():
     """Through `jit` and `grad`, against differences: an angle, vertices, and an airfoil's three numbers."""
 

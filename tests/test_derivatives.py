@@ -97,6 +97,7 @@ def test_nodes_are_chosen_under_jit_too():
     assert abs(value - entire(point)) < 1e-11
 
 
+@pytest.mark.slow
 def test_derivatives_on_the_curve_itself():
     solution = ew.solve(ew.Problem(ew.Ellipse(2.0, 1.0), None, ew.SingleLayer(LAPLACE), entire, "interior"))
     points = solution.boundary.x[::16]

@@ -80,7 +80,7 @@ CASES = {
     ),
     "too many polynomials": (
         lambda: ew.fit(MANY, tiny(MANY, network={"degree": 20, "p": 4})),
-        ["`recipe.network.degree = 20`", "4096 polynomials of 7 parameters", "Lower it"],
+        ["`recipe.network.degree = 20`", "2048 polynomials of 7 parameters", "Lower it"],
     ),
     "an unknown choice": (
         changed(network={"activation": "relu"}),

@@ -107,6 +107,7 @@ def single_layer_errors(rule_of, counts):
     return errors
 
 
+@pytest.mark.slow
 def test_uniform_is_of_first_order():
     counts = [1009, 4001, 16001]
     errors = single_layer_errors(ew.Uniform, counts)
@@ -114,6 +115,7 @@ def test_uniform_is_of_first_order():
     assert 0.7 < order < 1.3
 
 
+@pytest.mark.slow
 def test_monte_carlo_is_of_order_one_half():
     counts = [1000, 4000, 16000]
     errors = [
@@ -134,7 +136,10 @@ def test_truncation_replaces_what_is_not_a_number():
     assert np.allclose(np.diag(matrix), 1e5 * nodes.weight)
 
 
-@pytest.mark.parametrize(("rule", "representation"), [(ew.Trapezoid, ew.DoubleLayer), (ew.Kress, ew.SingleLayer)])
+@pytest.mark.parametrize(
+    ("rule", "representation"),
+    [pytest.param(ew.Trapezoid, ew.DoubleLayer, marks=pytest.mark.slow), (ew.Kress, ew.SingleLayer)],
+)
 def test_geometric_convergence(rule, representation):
     """Each eight nodes more gain at least a fixed factor, until rounding."""
     problem = ew.Problem(ew.Ellipse(2.0, 1.0), ew.Box(), representation(LAPLACE), entire, "interior")

@@ -32,7 +32,9 @@ def test_every_preset_has_an_operator_with_its_making_written_down():
 
 
 @pytest.mark.parametrize("count", MEMBERS)
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize(
+    "name", [n if n == "laplace-star" else pytest.param(n, marks=pytest.mark.slow) for n in BOUNDS]
+)
 def test_shipped_operators_on_members_never_trained_on(name, count, measured):
     operator = ew.pretrained(name)
     drawn = operator.problem.parameters.sample(jax.random.key(11), count)
@@ -136,6 +138,7 @@ def test_the_papers_recipes_make_their_loss_fall(name, recipe, share):
     assert float(loss(end["weights"])) < share * float(loss(start["weights"]))
 
 
+@pytest.mark.slow
 def test_reproduce_writes_both_recipes_side_by_side(tmp_path, monkeypatch, capsys):
     problem = ew.preset("laplace-star")
     monkeypatch.setattr(

@@ -160,7 +160,8 @@ def test_double_layer_of_one(p, count, halved, measured):
     assert np.array_equal(on_boundary, np.arange(len(targets)) >= len(targets) - 2)
 
 
-@pytest.mark.parametrize("dtype", [pytest.param(jnp.float64, marks=pytest.mark.slow), jnp.float32])
+@pytest.mark.parametrize("dtype", [jnp.float64, jnp.float32])
+@pytest.mark.slow
 def test_derivatives(dtype, measured):
     panels, jacobian, _ = square(8, dtype=dtype)
     nodes = np.asarray(panels.anchor, float)[:, None] + np.asarray(panels.offset)

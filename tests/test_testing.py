@@ -128,6 +128,7 @@ def test_the_order_is_checked():
         check_kernel(OfOrderFour(lambda q: -q / (16 * np.pi)), bilaplacian)
 
 
+@pytest.mark.slow
 def test_a_kink_away_from_zero_is_noticed():
     """A part that is two formulas, glued with a gap of 1e-6 where no point of the equation lies."""
     glue = lambda q: jnp.where(q < 1.7, 0.0, 1e-6) + 0 * q

@@ -53,7 +53,9 @@ SIZES = [
 
 
 @pytest.mark.parametrize("wavenumbers", SIZES)
-@pytest.mark.parametrize("body", ["soft", "hard", pytest.param("impedance", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "body", ["soft", *(pytest.param(body, marks=pytest.mark.slow) for body in ("hard", "impedance"))]
+)
 def test_circle_against_its_series(body, wavenumbers, measured):
     problem = ew.Problem(CIRCLE, K, ew.CombinedField(HELMHOLTZ), ew.PlaneWave(0.0), "exterior", BODIES[body])
     rng = np.random.default_rng(0)
@@ -130,6 +132,7 @@ def test_energy_and_reciprocity(measured):
     np.testing.assert_allclose(total - many(jnp.array([3.0, 1.0])), many.incident(jnp.array([3.0, 1.0])), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_small_wavenumbers_tend_to_laplace(measured):
     """Inside the difference is of the order k²; outside, zero at infinity, so is that to a decaying field."""
     points = near_points(ew.Kite(), {}, "interior", 30, farthest=0.1)
@@ -160,6 +163,7 @@ def test_fields_that_decay(kind, side, measured):
     measured(f"{kind} medium, {side}", error, 1e-10)
 
 
+@pytest.mark.slow
 def test_derivatives_in_wavenumber_angle_and_shape(measured):
     """Against differences of fourth order of the same solve."""
     problem = kite_problem()

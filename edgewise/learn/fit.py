@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn import optimisers, recipes
+from edgewise.learn import recipes
 from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import load
@@ -197,11 +197,18 @@ class _Run:
             return self._verdict(f"the validation error is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
             return self._verdict("the validation error no longer falls")
-        if float(self.state.get("damping", 0.0)) > optimisers.MOST_DAMPING:
-            return self._verdict("no step makes the residual smaller")
+        if "damping" in self.state and self._stands_still():
+            return self._verdict("neither residual nor validation error falls any more")
         if self.step >= self.recipe.optimiser.steps:
             return self._verdict(f"{self.step} steps are done")
         return None
+
+    def _stands_still(self) -> bool:
+        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the validation error fell by a tenth."""
+        if len(self.history) < 3:
+            return False
+        before, *after = self.history[-3:]
+        return all(record[key] > (1 - SHARE) * before[key] for record in after for key in ("loss", "misfit"))
 
     def _verdict(self, why: str) -> FitResult:
         tol = self.recipe.validation.tol

@@ -22,9 +22,7 @@ TRIALS = (1e-2, 1e-1, 1.0, 10.0)
 ENOUGH = 0.1
 # Where none of them made the residual smaller, λ is multiplied by this.
 RETREAT = 100.0
-# λ beyond which a step is too short to matter: the residual stands still.
-MOST_DAMPING = 1e8
-# And below which the arithmetic of the normal equations is all that limits a step.
+# λ below which the arithmetic of the normal equations is all that limits a step.
 LEAST_DAMPING = 1e-15
 
 

@@ -72,7 +72,7 @@ class ValidationRecipe:
     members: int = 16
     nodes: int = 256
     """More than in training, so that what the network does between nodes is seen."""
-    patience: int = 3
+    patience: int = 10
     """Looks without an improvement by a tenth after which training ends; 0: never."""
     floor: float = 1e-11
     """Training ends below this relative misfit."""
@@ -124,9 +124,7 @@ def recipe(name: str, problem: Problem) -> Recipe:
         # Fewer members than codes would leave the network free between them.
         CollocationRecipe(members=max(2, p + p // 2) if axes else 1, nodes=nodes),
         OptimiserRecipe(steps=40 if name == "default" else 100),
-        ValidationRecipe(
-            members=16 if axes else 1, nodes=next_even(4 * nodes // 3), patience=2 if name == "default" else 3
-        ),
+        ValidationRecipe(members=16 if axes else 1, nodes=next_even(4 * nodes // 3)),
     )
 
 
