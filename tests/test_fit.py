@@ -91,7 +91,9 @@ def test_an_operator_agrees_with_solve_up_to_the_boundary(name, measured):
         assert relative_l2(values, problem.exact_at(points, truth.parameters)) < 1e-5
 
 
-@pytest.mark.parametrize("name", [pytest.param("waves of one wavenumber", marks=pytest.mark.slow), "exterior Neumann"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) for n in ("waves of one wavenumber", "exterior Neumann")]
+)
 def test_a_density_agrees_with_that_of_solve(name, measured):
     """Complex ones too; quicker than to evaluate the field, which is the work of the same code in either case."""
     problem, member, changes = PROBLEMS[name]
@@ -164,9 +166,8 @@ def test_the_density_anywhere_agrees_with_its_nodes(name, operator):
 def test_training_ends_when_nothing_improves(operator):
     errors = [record["misfit"] for record in operator.history]
     assert "neither residual nor validation error falls any more" in str(operator.result) and operator.result.ok
-    patience = operator.recipe.validation.patience
     assert operator.stats["steps"] == len(errors) < operator.recipe.optimiser.steps
-    assert min(errors[-patience:]) > 0.9 * min(errors[:-patience])
+    assert min(errors[-2:]) > 0.9 * errors[-3]
     assert operator.stats["misfit"] == min(errors)
     assert all(set(record["losses"]) == {"value", "moments"} for record in operator.history)
 

@@ -28,6 +28,7 @@ def test_a_hole_with_corners():
     assert len(plot.field_figure(solution, samples=[sample]).axes) == 2
 
 
+@pytest.mark.slow
 def test_waves_have_two_panels_and_a_far_field():
     kernel = ew.Helmholtz(dim=2, wavenumber="k")
     box = ew.Box(k=(1.0, 3.0))

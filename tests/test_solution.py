@@ -77,7 +77,7 @@ def test_gmres_counts_its_applications():
     assert abs(krylov(point) - entire(point)) < 1e-11
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float64, marks=pytest.mark.slow), np.complex128])
 def test_gmres_on_any_system(dtype):
     rng = np.random.default_rng(0)
     matrix = jnp.asarray(
@@ -113,7 +113,9 @@ def test_float32_in_float32_out():
     assert ew.solve(moved, dtype="float32", quadrature=ew.Kress(64)).boundary.x.dtype == np.float32
 
 
-@pytest.mark.parametrize("representation", [ew.SingleLayer, ew.DoubleLayer, ew.Direct])
+@pytest.mark.parametrize(
+    "representation", [ew.SingleLayer, *(pytest.param(r, marks=pytest.mark.slow) for r in (ew.DoubleLayer, ew.Direct))]
+)
 def test_complex_data(representation):
     field = lambda x: jnp.exp(x[0] + 1j * x[1])
     problem = ew.Problem(ew.Ellipse(2.0, 1.0), None, representation(LAPLACE), field, "interior")

@@ -113,6 +113,7 @@ def yukawa(factor):
     return Screened(lambda q: factor * log(q), lambda q: k0_regular(4 * q) / (2 * np.pi) + np.log(4) * log(q))
 
 
+@pytest.mark.slow
 def test_wrong_numbers_are_named():
     with pytest.raises(AssertionError, match=r"the equation: .* L G = 2.25 G"):
         check_kernel(yukawa(1), lambda u: lambda x: 2.5**2 * u(x) - laplacian(u)(x))

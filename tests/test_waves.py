@@ -93,7 +93,7 @@ SCATTERERS = {
     "wavenumbers", [pytest.param((20.0,), id="small"), pytest.param((1.0, 3.0, 7.0), id="full", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("body", ["soft", pytest.param("hard", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["kite", pytest.param("two bodies", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in ("kite", "two bodies")])
 def test_point_sources_inside(name, body, wavenumbers, measured):
     family, places = SCATTERERS[name]
     field = sources(places, [1.0, 0.5 - 1j])
@@ -147,7 +147,7 @@ def test_small_wavenumbers_tend_to_laplace(measured):
     ("kind", "side"),
     [
         pytest.param("absorbing", "exterior", marks=pytest.mark.slow),
-        ("modified", "interior"),
+        pytest.param("modified", "interior", marks=pytest.mark.slow),
         pytest.param("absorbing", "interior", marks=pytest.mark.slow),
         pytest.param("modified", "exterior", marks=pytest.mark.slow),
     ],
