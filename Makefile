@@ -26,6 +26,9 @@ test-slow: ## Run the tests marked slow, within an hour
 	@tools/bootstrap plot test
 	$(pytest) -m slow $(ARGS)
 
+# What the tests have compiled, examples and documents need not compile again.
+check: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
+check: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0.2
 check: ## Check style, types, doctests, examples, documents and the wheel
 	@tools/bootstrap plot test all dev
 	$(py) -m ruff format --check .
