@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise import __version__, plot, plot_training
-from edgewise.cli.evaluate import PAPER, measure_members, measure_random, random_words
+from edgewise.cli.evaluate import measure_members, measure_random, random_words
 from edgewise.cli.output import make_folder, table, to_json
 from edgewise.cli.plotting import save
 from edgewise.evaluation import measure, sample_points
@@ -19,11 +19,12 @@ from edgewise.learn.operator import Operator
 from edgewise.learn.runs import FILES
 from edgewise.precision import enable_x64
 from edgewise.presets import preset
+from edgewise.reproduction import EXPERIMENTS, MEMBERS
 from edgewise.solution import Solution
 from edgewise.solver import solve
 
 # The relative l2 errors that the paper prints for its network at the members it shows.
-PRINTED = dict(zip(PAPER, (0.0285, 0.0287, 0.0300), strict=True))
+PRINTED = dict(zip(MEMBERS, EXPERIMENTS["laplace"].printed, strict=True))
 RESOLUTION = 160
 RANDOM = 50
 
@@ -85,21 +86,21 @@ def _check_run(path: Path) -> None:
 
 def _measure(operator: Operator) -> list[dict[str, Any]]:
     """The operator's errors at the paper's members, the solve's beside them."""
-    t = jnp.array(PAPER)
-    rows = measure_members(operator, {"t": np.array(PAPER)}, RESOLUTION)
+    t = jnp.array(MEMBERS)
+    rows = measure_members(operator, {"t": np.array(MEMBERS)}, RESOLUTION)
     solution = solve(operator.problem, t=t)
     # Rounding looks the same on a coarser grid, in a quarter of the time.
     solved = measure(solution, resolution=RESOLUTION // 2)
     seconds = _seconds(lambda: operator(t=t)), _seconds(lambda: solve(operator.problem, t=t))
-    for i, (row, given) in enumerate(zip(rows, PAPER, strict=True)):
+    for i, (row, given) in enumerate(zip(rows, MEMBERS, strict=True)):
         row |= {
             "relative_l2_of_the_paper": PRINTED[given],
             "relative_l2_of_solve": float(solved.relative_l2[i]),
             "max_error_of_solve": float(solved.max_error[i]),
             "max_error_near_boundary_of_solve": float(solved.max_error_near_boundary[i]),
             "max_error_of_gradient_of_solve": _gradient_error(solution[i]),
-            "seconds": seconds[0] / len(PAPER),
-            "seconds_of_solve": seconds[1] / len(PAPER),
+            "seconds": seconds[0] / len(MEMBERS),
+            "seconds_of_solve": seconds[1] / len(MEMBERS),
         }
     return rows
 
@@ -162,7 +163,7 @@ def _table(report: dict[str, Any]) -> str:
 def _draw(operator: Operator, out: Path) -> tuple[list[Path], str | None]:
     """The pictures; without matplotlib none, and what to do."""
     try:
-        solution = operator(t=jnp.array(PAPER))
+        solution = operator(t=jnp.array(MEMBERS))
         figures = {
             "laplace-star.png": plot.field_figure(solution, resolution=3 * RESOLUTION // 4, name="prediction"),
             "training.png": plot_training.training_figure(operator.history),

@@ -14,9 +14,8 @@ from edgewise.geometry import Box
 from edgewise.geometry.parameters import Interval
 from edgewise.learn.operator import Operator
 from edgewise.precision import enable_x64
+from edgewise.reproduction import MEMBERS
 
-# The members that the paper shows.
-PAPER = (1.15, 1.35, 1.45)
 MOST_MEMBERS = 10_000
 
 Row = dict[str, Any]
@@ -61,8 +60,8 @@ def _check(command: Any) -> None:
 def default_members(box: Box) -> tuple[Members, int]:
     """The paper's, where they are in the box; else the middle of it."""
     (spec,) = (spec for _, spec in box.specs) if box.names == ("t",) else (None,)
-    if isinstance(spec, Interval) and spec.shape == () and spec.problem_with(np.array(PAPER)) is None:
-        return {"t": np.array(PAPER)}, len(PAPER)
+    if isinstance(spec, Interval) and spec.shape == () and spec.problem_with(np.array(MEMBERS)) is None:
+        return {"t": np.array(MEMBERS)}, len(MEMBERS)
     return middle(box)
 
 

@@ -50,37 +50,10 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
         raise TypeError(f'`recipe` must be a name or a `Recipe`, got {recipe!r}. Write `recipe("default", problem)`.')
     _check_fields(recipe, "recipe")
     if recipe.collocation.rule == "kress":
-        for role, nodes in (("collocation", recipe.collocation.nodes), ("validation", recipe.validation.nodes)):
-            if nodes % 2:
-                raise ValueError(f"`recipe.{role}.nodes` must be even for Kress's rule, got {nodes}. Take {nodes + 1}.")
-    elif recipe.validation.nodes % 2:
-        raise ValueError(
-            f"`recipe.validation.nodes` must be even, got {recipe.validation.nodes}. Take {recipe.validation.nodes + 1}."
-        )
-    if recipe.collocation.rule != "kress" and recipe.optimiser.name != "adam":
-        raise ValueError(
-            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton cannot follow; "
-            'expected `optimiser.name = "adam"`, or `rule = "kress"`.'
-        )
-    if recipe.collocation.rule != "kress" and not isinstance(problem.representation, LayerPair | SingleLayer):
-        raise ValueError(
-            f"The paper's rules serve `SingleLayer` and `LayerPair`, got `{type(problem.representation).__name__}`. "
-            'Use `recipe="default"`.'
-        )
-    if recipe.collocation.rule != "kress" and problem.condition.takes_flux and problem.condition.channels == 1:
-        raise ValueError(
-            f"The paper's rules serve `Dirichlet` and `Clamped` data, got `{type(problem.condition).__name__}`. "
-            'Use `recipe="default"`.'
-        )
-    if (
-        recipe.collocation.rule != "kress"
-        and isinstance(problem.representation, LayerPair)
-        and problem.side != "interior"
-    ):
-        raise ValueError(
-            f"The paper's pair of layers has no moments zero, so that its field grows without bound outside; got side "
-            f'{problem.side!r}. Use `recipe="default"`, or `side="interior"`.'
-        )
+        _check_even("collocation", recipe.collocation.nodes)
+    else:
+        _check_papers_rule(recipe, problem)
+    _check_even("validation", recipe.validation.nodes)
     network = recipe.network
     if network.features == "harmonics" and recipe.collocation.rule == "kress":
         most = recipe.collocation.nodes // 2 - 1
@@ -100,6 +73,35 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
             "`recipe.network.normal_derivative` needs a network that sees positions and a `LayerPair`. Set it to False."
         )
     return recipe
+
+
+def _check_even(role: str, nodes: int) -> None:
+    if nodes % 2:
+        raise ValueError(f"`recipe.{role}.nodes` must be even for Kress's rule, got {nodes}. Take {nodes + 1}.")
+
+
+def _check_papers_rule(recipe: Recipe, problem: Problem) -> None:
+    """Uniform and random nodes serve what the paper does with them, and nothing else."""
+    if recipe.optimiser.name != "adam":
+        raise ValueError(
+            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton cannot follow; "
+            'expected `optimiser.name = "adam"`, or `rule = "kress"`.'
+        )
+    if not isinstance(problem.representation, LayerPair | SingleLayer):
+        raise ValueError(
+            f"The paper's rules serve `SingleLayer` and `LayerPair`, got `{type(problem.representation).__name__}`. "
+            'Use `recipe="default"`.'
+        )
+    if problem.condition.takes_flux and problem.condition.channels == 1:
+        raise ValueError(
+            f"The paper's rules serve `Dirichlet` and `Clamped` data, got `{type(problem.condition).__name__}`. "
+            'Use `recipe="default"`.'
+        )
+    if isinstance(problem.representation, LayerPair) and problem.side != "interior":
+        raise ValueError(
+            f"The paper's pair of layers has no moments zero, so that its field grows without bound outside; got side "
+            f'{problem.side!r}. Use `recipe="default"`, or `side="interior"`.'
+        )
 
 
 def check_problem(problem: Any) -> None:

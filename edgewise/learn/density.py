@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
 from edgewise.geometry import Boundary
-from edgewise.learn.networks import AbstractNetwork
+from edgewise.learn.networks import AbstractNetwork, joined, unknowns
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
 
@@ -28,11 +28,10 @@ class NeuralDensity(AbstractDensity):
 
     def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
         node = _node(self.problem, jnp.asarray(s, self.s.dtype), self.parameters)
-        code = self.network.encode(self.parameters)
-        unknown = jax.vmap(lambda node: self.network.decode(code, self.network.features(node)))(node)
+        unknown = unknowns(self.network, node, self.parameters)[: self.problem.condition.channels]
         # Only how a density is made from unknowns is asked for, which no number of the representation changes.
         representation, condition = self.problem.representation, self.problem.condition
-        return representation.density(node, condition, unknown.T.reshape(-1))[..., 0]
+        return representation.density(node, condition, unknown)[..., 0]
 
     def member(self, index: int) -> "NeuralDensity":
         s, values, parameters = jax.tree_util.tree_map(lambda leaf: leaf[index], (self.s, self.values, self.parameters))
@@ -52,13 +51,11 @@ class Reading(eqx.Module):
 
     def unknowns(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
         """As `networks.unknowns`."""
-        code = self.network.encode(parameters)
         if self.features is None:
-            values = jax.vmap(lambda node: self.network.decode(code, self.network.features(node)))(nodes)
-        else:
-            values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
-            values = _in_order(values, nodes)
-        return jnp.concatenate([values.T.reshape(-1), self.network.scalars(code)])
+            return unknowns(self.network, nodes, parameters)
+        code = self.network.encode(parameters)
+        values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
+        return joined(_in_order(values, nodes), self.network.scalars(code))
 
 
 def _coordinates(rule: AbstractQuadrature, curves: int, dtype: Any) -> Boundary:

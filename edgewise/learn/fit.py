@@ -95,7 +95,7 @@ def fit(
 
 
 def _check_members(problem: Problem) -> None:
-    """Refuses boxes that hold members no rule could serve: looked at the ends and at random."""
+    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
     try:
         check_numbers(problem, from_box)

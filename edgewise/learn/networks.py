@@ -266,8 +266,13 @@ class NormalDerivative(AbstractNetwork):
 def unknowns(network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
     """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars."""
     code = network.encode(parameters)
-    values = jax.vmap(lambda node: network.decode(code, network.features(node)))(nodes)
-    return jnp.concatenate([values.T.reshape(-1), network.scalars(code)])
+    values = jax.vmap(lambda features: network.decode(code, features))(jax.vmap(network.features)(nodes))
+    return joined(values, network.scalars(code))
+
+
+def joined(values: Inexact[Array, "n channels"], scalars: Inexact[Array, " p"]) -> Inexact[Array, " cn+p"]:
+    """Values at nodes and scalars in the order of an equation's unknowns."""
+    return jnp.concatenate([values.T.reshape(-1), scalars])
 
 
 def split_trainable(network: AbstractNetwork) -> tuple[AbstractNetwork, AbstractNetwork]:

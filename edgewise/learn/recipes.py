@@ -1,10 +1,11 @@
 """Recipes: every choice that `fit` makes, as frozen dataclasses that can be printed, stored and changed."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from edgewise.geometry import Angle
+from edgewise.learn.inputs import ParameterInputs
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import next_even
 
@@ -111,9 +112,9 @@ def recipe(name: str, problem: Problem) -> Recipe:
         raise TypeError(f'`recipe` takes a `Problem` second, got {problem!r}. Write `recipe("default", problem)`.')
     if name.startswith("paper"):
         return _of_the_paper(name, problem)
-    axes = _count_axes(problem)
+    axes = ParameterInputs(problem.parameters, 0).axes
     degree = _degree(axes, best=name == "best")
-    terms = _count_terms(axes, degree)
+    terms = math.comb(axes + degree, degree)
     pair = problem.condition.channels == 2
     nodes = next_even((128 if pair else 192) if name == "default" else (256 if pair else 320))
     # A code a polynomial, and a few that the perceptron is free to shape.
@@ -153,32 +154,13 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
     )
 
 
-def _count_axes(problem: Problem) -> int:
-    return sum(1 if isinstance(spec, Angle) else _entries(spec.shape) for _, spec in problem.parameters.specs)
-
-
-def _entries(shape: tuple[int, ...]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count
-
-
 def _degree(axes: int, best: bool) -> int:
     """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
     most = 100 if best else 40
     degree = 16 if best else 11
-    while degree > 1 and _count_terms(axes, degree) > most:
+    while degree > 1 and math.comb(axes + degree, degree) > most:
         degree -= 1
     return degree
-
-
-def _count_terms(axes: int, degree: int) -> int:
-    """Monomials of total degree at most `degree`."""
-    count = 1
-    for i in range(axes):
-        count = count * (degree + i + 1) // (i + 1)
-    return count
 
 
 def with_dtype(recipe: Recipe, dtype: str) -> Recipe:

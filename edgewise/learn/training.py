@@ -63,6 +63,10 @@ class Training:
             precise,
         )
         _check_finite(self.validation, self.validation_members)
+        self._adam_steps = jax.jit(
+            lambda state, first, count: optimisers.adam_steps(state, self.loss, recipe.optimiser, first, count),
+            static_argnums=2,
+        )
 
     def network(self, weights: Array) -> AbstractNetwork:
         return eqx.combine(self.unravel(weights), self.rest)
@@ -77,7 +81,7 @@ class Training:
         # Otherwise a GPU rounds the factors of products in single precision to three digits.
         with jax.default_matmul_precision("highest"):
             if self.recipe.optimiser.name == "adam":
-                return _adam(self, state, jnp.asarray(step), count)
+                return self._adam_steps(state, jnp.asarray(step), count)
             assert self.systems is not None, "Gauss-Newton has fixed members"
             for _ in range(count):
                 state = optimisers.gauss_newton_step(state, self.rest, self.unravel, self.systems, self.units)
@@ -85,7 +89,10 @@ class Training:
 
     def misfit(self, weights: Array) -> dict[str, Any]:
         """What the boundary condition misses on members never trained on, relative to the data: by name, and the worst."""
-        named, worst, largest = _misfit(self, weights)
+        network = in_precision(self.network(weights), self.validation.rhs.real.dtype)
+        named, worst, largest = _misfit(
+            network, self.validation, self.shape.channels, constrained=self.recipe.network.scalars
+        )
         losses = {name: float(value) for name, value in zip(self.loss_names, named, strict=True)}
         return {"losses": losses, "misfit": float(worst), "misfit_max": float(largest)}
 
@@ -103,16 +110,6 @@ class Training:
         residual = jax.vmap(lambda s: s.residual(network))(systems)
         # A mean over targets for each channel, as the paper has it.
         return jnp.mean(jnp.abs(residual) ** 2) * self.shape.channels
-
-
-def _adam(training: Training, state: State, step: Array, count: int) -> State:
-    if not hasattr(training, "_steps"):
-        recipe = training.recipe.optimiser
-        training._steps = jax.jit(  # pyright: ignore[reportAttributeAccessIssue]
-            lambda state, first, count: optimisers.adam_steps(state, training.loss, recipe, first, count),
-            static_argnums=2,
-        )
-    return training._steps(state, step, count)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _drawn(training: Training, key: Array) -> System:
@@ -170,10 +167,15 @@ def _units(systems: System, sizes: Array, shape: Shape) -> Array:
 
 
 @eqx.filter_jit
-def _misfit_of(
-    network: AbstractNetwork, systems: System, channels: int, constrained: bool
+def _misfit(
+    network: AbstractNetwork, systems: System, channels: int, *, constrained: bool
 ) -> tuple[Array, Array, Array]:
-    residual = jax.vmap(lambda s: s.residual(network))(systems)
+    """Of each loss the root mean square over the members; the worst member's; the largest value. All relative.
+
+    Where the moments are `constrained` to be zero they count for the worst.
+    """
+    unknown = jax.vmap(lambda s: unknowns(network, s.nodes, s.parameters))(systems)
+    residual = jax.vmap(jnp.matmul)(systems.matrix, unknown) - systems.rhs
     rows = systems.nodes.s.shape[1] * channels
     by_channel = jnp.abs(residual[:, :rows]).reshape(len(residual), channels, -1)
     data = jnp.abs(systems.rhs[:, :rows]).reshape(by_channel.shape)
@@ -186,17 +188,8 @@ def _misfit_of(
     named = [*jnp.sqrt(jnp.mean(relative**2, axis=0))]
     if residual.shape[1] > rows:
         # A moment that should be zero, relative to what cancels in it.
-        unknown = jax.vmap(lambda s: unknowns(network, s.nodes, s.parameters))(systems)
         amounts = jnp.einsum("mij,mj->mi", jnp.abs(systems.matrix[:, rows:]), jnp.abs(unknown))
         moments = jnp.abs(residual[:, rows:]) / jnp.where(amounts > 0, amounts, 1)
         named.append(jnp.sqrt(jnp.mean(moments**2)))
         relative = jnp.append(relative, jnp.max(moments)) if constrained else relative
     return jnp.stack(named), jnp.max(relative), largest
-
-
-def _misfit(training: Training, weights: Array) -> tuple[Array, Array, Array]:
-    network = training.network(weights)
-    precise = training.validation.rhs.real.dtype
-    return _misfit_of(
-        in_precision(network, precise), training.validation, training.shape.channels, training.recipe.network.scalars
-    )
