@@ -6,7 +6,7 @@ from jaxtyping import Array
 
 from edgewise.potentials import Member, Neumann, Strengths
 from edgewise.quadrature import Graded
-from edgewise.solution import Code
+from edgewise.result import Code
 from edgewise.special import tail
 from edgewise.validation import Settings
 

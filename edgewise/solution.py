@@ -1,7 +1,5 @@
 """`Solution`: a density on a boundary, read anywhere."""
 
-import dataclasses
-import enum
 from typing import Any, Literal
 
 import equinox as eqx
@@ -11,64 +9,18 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
+from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
+from edgewise.misfit import field_of, misfit
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
-
-
-class Code(enum.IntEnum):
-    """How a computation ended, from well to worst."""
-
-    CONVERGED = 0
-    UNTRAINED = 1
-    UNRESOLVED = 2
-    NO_CONVERGENCE = 3
-    SINGULAR = 4
-    INCOMPATIBLE = 5
-    NOT_FINITE = 6
-
-
-MESSAGES = {
-    Code.CONVERGED: "converged",
-    Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
-    "or use `solve`",
-    Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
-    Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
-    Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
-    "wavenumber; for waves outside use `CombinedField`",
-    Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
-    Code.NOT_FINITE: "the data are not finite at some node. Keep their singularities off the boundary",
-}
-
-
-class Result(eqx.Module):
-    """How a computation ended, in a word that a program can test (`ok`) and one that a person can read (`str`)."""
-
-    code: Array
-    needed: Array
-    """Nodes on each curve that were found to be enough, where those given are too few; 0 where that is not known."""
-
-    @property
-    def ok(self) -> bool:
-        return bool(np.all(np.asarray(self.code) == 0))
-
-    @property
-    def message(self) -> str:
-        codes = np.atleast_1d(np.asarray(self.code))
-        worst = Code(codes.max())
-        needed = int(np.max(np.asarray(self.needed)))
-        words = MESSAGES[worst] + (f": {needed} nodes on each curve are enough" if needed else "")
-        if codes.size == 1 or worst == Code.CONVERGED:
-            return words
-        return f"{int(np.sum(codes != 0))} of {codes.size} members: {words}"
-
-    def __str__(self) -> str:
-        return self.message if is_concrete(self.code) else "traced"
+from edgewise.result import Result
+from edgewise.systems import finer_rule
 
 
 class Solution(eqx.Module):
@@ -155,9 +107,21 @@ class Solution(eqx.Module):
 
     def residual(self) -> Inexact[Array, "... m"]:
         """What the boundary condition misses, at nodes twice as fine as those of the solve."""
-        finer = dataclasses.replace(self.quadrature, num_nodes=2 * self.quadrature.num_nodes)
-        residual = _residuals(self.problem, self.quadrature, finer, *self._with_member_axis())
+        residual = _misfits(self.problem, self.quadrature, *self._with_member_axis())
+        residual = residual if self.problem.condition.channels == 2 else residual[:, 0]
         return residual if self.batched else residual[0]
+
+    def error_estimate(self, of: Literal["field", "far_field"] = "field") -> ErrorEstimate:
+        """How wrong this solution is, from its misfit on the boundary, on twice the nodes.
+
+        For Dirichlet data of Laplace's equation a bound of the error anywhere in the domain. Elsewhere an estimate of the largest
+        error: the misfit times the stability constant of this member, for which its equation is solved to two digits.
+
+        Arguments:
+            of: "field", in the sup norm; or for waves outside "far_field", in the l2 norm over all directions.
+        """
+        found = estimate(self.problem, self.quadrature, *self._with_member_axis(), of)
+        return found if self.batched else found[0]
 
     def __len__(self) -> int:
         if not self.batched:
@@ -262,34 +226,15 @@ class Solution(eqx.Module):
 def _fields(
     problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
 ) -> Field:
-    return jax.vmap(lambda p, s: _field(problem, quadrature, p, s))(parameters, strengths)
-
-
-def _field(
-    problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
-) -> Field:
-    return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
+    return jax.vmap(lambda p, s: field_of(problem, quadrature, p, s))(parameters, strengths)
 
 
 @eqx.filter_jit
-def _residuals(
-    problem: Problem,
-    quadrature: AbstractQuadrature,
-    finer: AbstractQuadrature,
-    parameters: dict[str, Array],
-    strengths: Strengths,
+def _misfits(
+    problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
 ) -> Array:
-    def one(parameters, strengths):
-        field = _field(problem, quadrature, parameters, strengths)
-        member = problem.member(finer, parameters, field.layers.source.x.dtype)
-        condition = member.condition
-        values, slopes = jnp.zeros((), member.data.dtype), jnp.zeros((), member.data.dtype)
-        if condition.takes_value:
-            values = jax.vmap(lambda x: field.anywhere(x, "potential")[0])(member.boundary.x) * member.value_weight
-        if condition.takes_flux:
-            slopes = jax.vmap(lambda x, n: field.anywhere(x, "gradient")[0] @ n)(
-                member.boundary.x, member.boundary.normal
-            )
-        return (jnp.stack([values, slopes]) if condition.channels == 2 else values + slopes) - member.data
+    def one(parts):
+        field = field_of(problem, quadrature, *parts)
+        return misfit(field, problem.member(finer_rule(quadrature), parts[0], field.layers.source.x.dtype))
 
-    return jax.vmap(one)(parameters, strengths)
+    return jax.lax.map(one, (parameters, strengths))

@@ -1,25 +1,21 @@
 """`solve`: the classical verb. Every member up to rounding, alone or in batches."""
 
 import logging
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
-from edgewise import linear
-from edgewise.density import NodalDensity
-from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import Interval
-from edgewise.potentials import Member, SingleLayer, Strengths
+from edgewise.potentials import SingleLayer
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
 from edgewise.quadrature.rule import next_shared, sides
-from edgewise.resolution import code_of, resolution_of
-from edgewise.solution import Code, Result, Solution
+from edgewise.result import Code, Result
+from edgewise.solution import Solution
+from edgewise.systems import Parts, System, prepare, solve_system
 from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
 
 logger = logging.getLogger("edgewise")
@@ -35,8 +31,6 @@ TRACED_NODES = 512
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
 BATCH_BYTES = 2**24
-
-Parts = tuple[NodalDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
 
 
 def solve(
@@ -159,103 +153,22 @@ def _solve_in_chunks(
     chunk = _chunk(problem, rule, count, settings)
     index = np.minimum(np.arange(-(-count // chunk) * chunk), count - 1).reshape(-1, chunk)
 
-    def prepare(index) -> System:
-        return _prepare(problem, rule, {n: v[index] for n, v in values.items()}, chunk, settings)
+    def system(index) -> System:
+        return prepare(problem, rule, {n: v[index] for n, v in values.items()}, chunk, settings)
 
     if len(index) == 1:
-        return _solve_system(prepare(index[0]), settings)
+        return solve_system(system(index[0]), settings)
     if not is_concrete(*values.values()):
-        parts = jax.lax.map(lambda index: _solve_system(prepare(index), settings), jnp.asarray(index))
+        parts = jax.lax.map(lambda index: solve_system(system(index), settings), jnp.asarray(index))
         return jax.tree_util.tree_map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], parts)
     # One chunk after the other: where JAX still works on the last while LAPACK has the next, both are slower for it.
-    parts = [jax.block_until_ready(_solve_system(jax.block_until_ready(prepare(some)), settings)) for some in index]
+    parts = [jax.block_until_ready(solve_system(jax.block_until_ready(system(some)), settings)) for some in index]
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
 
 
 def _chunk(problem: Problem, rule: AbstractQuadrature, count: int, settings: Settings) -> int:
     unknowns = rule.num_nodes * len(problem.family.curves) * problem.condition.channels
     return min(count, settings.chunk or max(1, BATCH_BYTES // (settings.dtype.itemsize * unknowns**2)))
-
-
-class System(NamedTuple):
-    """Members and their equations, with a leading member axis."""
-
-    member: Member
-    matrix: Array
-    rhs: Array
-
-
-def _prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> System:
-    """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
-    member = _place(problem, rule, values, count, settings.dtype)
-    return System(member, *_assemble(member))
-
-
-def _solve_system(system: System, settings: Settings) -> Parts:
-    member, matrix, rhs = system
-    if settings.method == "direct":
-        count = rhs.shape[0]
-        unknown, applications, residual = (
-            linear.direct(
-                matrix,
-                rhs,
-                # Of several curves, each acts on the others by a rule that is not symmetric in the last digits.
-                symmetric=member.sources is None and member.representation.is_symmetric(member.condition),
-                refine=isinstance(member.quadrature, Graded),
-            ),
-            jnp.zeros(count, int),
-            jnp.zeros(count, rhs.real.dtype),
-        )
-    else:
-        unknown, applications, residual = _iterate(member, matrix, rhs, settings)
-    return _finish(member, unknown, applications, residual, settings)
-
-
-@eqx.filter_jit
-def _place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
-    # `axis_size` alone makes the batch where a problem has no parameters.
-    return jax.vmap(lambda p: problem.member(rule, p, dtype), axis_size=count)(values)
-
-
-@eqx.filter_jit
-def _assemble(member: Member) -> tuple[Array, Array]:
-    def one(member):
-        matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
-        return matrix, rhs.astype(jnp.result_type(matrix, rhs))
-
-    return jax.vmap(one)(member)
-
-
-@eqx.filter_jit
-def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
-    def one(member, matrix, rhs):
-        orders = member.representation.orders(member.condition)
-        precondition = linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
-        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=precondition)
-
-    return jax.vmap(one)(member, matrix, rhs)
-
-
-@eqx.filter_jit
-def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
-    def one(member, unknown, applications, residual):
-        n = member.boundary.s.shape[0] * member.condition.channels
-        density = member.representation.density(member.boundary, member.condition, unknown[:n])
-        strengths = member.representation.strengths(member, density, unknown[n:])
-        resolution, growth = resolution_of(member, strengths)
-        code = code_of(member, resolution, growth, residual, settings)
-        result = Result(code, jnp.zeros_like(code))
-        stats = {
-            "num_nodes": jnp.asarray(member.boundary.s.shape[0]),
-            "applications": applications,
-            "residual": residual,
-            "resolution": resolution,
-        }
-        graded = isinstance(member.quadrature, Graded)
-        nodal = NodalDensity(member.boundary.s, density, member.boundary.components, graded)
-        return nodal, member.boundary, strengths, member.quadrature, result, stats
-
-    return jax.vmap(one)(member, unknown, applications, residual)
 
 
 def _check_capacity(problem: Problem, values: Values, count: int, settings: Settings) -> None:

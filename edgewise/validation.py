@@ -15,7 +15,7 @@ from edgewise.geometry.parameters import bind
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, check_resolves
 from edgewise.quadrature.rule import next_even, sides
-from edgewise.solution import Code, Result
+from edgewise.result import Code, Result
 
 Values = dict[str, Array]
 

@@ -18,7 +18,8 @@ from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Kress
-from edgewise.solution import Code, Result, Solution
+from edgewise.result import Code, Result
+from edgewise.solution import Solution
 from edgewise.validation import check_numbers
 
 

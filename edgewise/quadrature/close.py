@@ -150,7 +150,7 @@ def close_weights(
     dtype = source.x.dtype
     sigma = jnp.asarray(2 * np.pi * np.arange(n) / n, dtype)
     v, v0 = jnp.exp(1j * sigma), jnp.exp(1j * tau)
-    quotient = _quotient(source, target, v, v0, tau)
+    quotient = _quotient(source, target, sigma, v, v0, tau)
 
     # Im τ > 0: 1/(v - v₀) = v̄ Σ_k (v₀ v̄)^k; Im τ < 0: -Σ_k v^k / v₀^(k+1); k = 0, 1, ... up to what the nodes resolve.
     # Both sums run over r^k e^{∓ikσ}, |r| <= 1, so one transform serves both sides.
@@ -175,17 +175,26 @@ def close_weights(
     return Weights(log, pole)
 
 
-def _quotient(source: SmoothSource, target: Array, v: Array, v0: Array, tau: Array) -> Array:
-    """E = (ζ(σ) - w)/(v - v₀), by Taylor's series in v where both differences round to nothing."""
+def _quotient(source: SmoothSource, target: Array, sigma: Array, v: Array, v0: Array, tau: Array) -> Array:
+    """E = (ζ(σ) - w)/(v - v₀); at the nearest node, where both differences may round to nothing, from the curve's modes."""
     delta = v - v0
-    tiny = jnp.abs(delta) < 1e-4
-    direct = (as_complex(source.x) - as_complex(target)) / jnp.where(tiny, 1, delta)
-    _, first, second, third = _series(source.modes, tau, 3)
-    # Derivatives in v from those in σ: d/dv = (1/iv) d/dσ.
-    d1 = first / (1j * v0)
-    d2 = (1j * first - second) / v0**2
-    d3 = (-2 * first - 3j * second + third) / (-1j * v0**3)
-    return jnp.where(tiny, d1 + delta * (d2 / 2 + delta * d3 / 6), direct)
+    nearest = jnp.argmin(jnp.abs(delta))
+    at_nearest = jnp.arange(len(v)) == nearest
+    direct = (as_complex(source.x) - as_complex(target)) / jnp.where(at_nearest, 1, delta)
+    return jnp.where(at_nearest, _divided_difference(source.modes, sigma[nearest] - tau, tau), direct)
+
+
+def _divided_difference(modes: Array, step: Array, tau: Array) -> Array:
+    """(ζ(τ + step) - ζ(τ)) / (e^{i(τ + step)} - e^{iτ}) with nothing subtracted: e^{ikδ} - 1 = 2i sin(kδ/2) e^{ikδ/2}."""
+    k = jnp.asarray(wave_numbers(modes.shape[0]), modes.real.dtype)
+    # Nodes run from 0 to 2π: the way round may be the shorter one.
+    step = step - 2 * np.pi * jax.lax.stop_gradient(jnp.round(step.real / (2 * np.pi)))
+    tiny = jnp.abs(step) < 1e-5
+    half = jnp.where(tiny, 1, step / 2)
+    ratio = jnp.where(tiny, k * (1 - (k**2 - 1) * step**2 / 24), jnp.sin(k * half) / jnp.sin(half))
+    # Modes that were dropped must stay out even where the exponential overflows.
+    phase = jnp.where(modes == 0, 0, 1j * (k - 1) * (tau + step / 2))
+    return jnp.sum(jnp.where(modes == 0, 0, modes * ratio * jnp.exp(phase)))
 
 
 def _series(modes: Array, tau: Array, order: int) -> list[Array]:

@@ -1,0 +1,282 @@
+"""How wrong a solution is, from the boundary alone.
+
+A field made of layers satisfies its differential equation whatever the density is; all that can be wrong is what it misses
+of the boundary condition. That misfit r is looked at on twice the nodes, and the error e is the field that has r for its data:
+
+- Laplace's equation and the modified Helmholtz equation with Dirichlet data: |e| is nowhere larger than the largest |r| (the
+  maximum principle), which makes the estimate a bound.
+- Elsewhere e is solved for, by GMRES and to two digits only, and looked at on the boundary and at points off it. By how much it
+  exceeds r is the stability constant of this member for this misfit.
+
+Three terms add up: the largest misfit of the trigonometric interpolant, what may hide between the nodes, and rounding.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from edgewise import linear
+from edgewise.geometry import Boundary
+from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
+from edgewise.misfit import at_points, field_of, misfit
+from edgewise.potentials import Clamped, Dirichlet, Member, Side, Strengths
+from edgewise.potentials.evaluate import Field
+from edgewise.precision import is_concrete
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, Graded
+from edgewise.special import resample, wave_numbers
+from edgewise.systems import assemble, finer_rule
+
+Of = Literal["field", "far_field"]
+
+# The error is looked at in points, between which it may be larger.
+SAFETY = 1.5
+ERROR_TOL = 1e-6
+# Points of a lattice over the curves' box; positions along the boundary, and how far from it, in sizes of the box.
+LATTICE, POSITIONS, DEPTHS = 512, 32, (0.03, 0.08, 0.2)
+# Outside, a few points this many sizes away.
+AFAR, AFAR_POINTS = 10.0, 16
+DIRECTIONS = 256
+# Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
+ROUNDING = 8.0
+
+
+class ErrorEstimate(eqx.Module):
+    """How wrong a solution is; of a batch, one number a member in every array. `float(estimate)` is its `value`."""
+
+    value: Float[Array, "..."]
+    """Absolute: the largest error of the field over its domain, or the l2 norm of the far field's error."""
+    relative: Float[Array, "..."]
+    """`value` over the same norm of the solution itself."""
+    bound: bool = eqx.field(static=True)
+    """Whether `value` is proven to be no less than the error, as far as `hidden` sees; else it is an estimate."""
+    misfit: Float[Array, "..."]
+    """The largest misfit on the boundary, of its trigonometric interpolant on twice the nodes; for Laplace's equation outside,
+    and what a wrong total charge adds within ten sizes of the curves."""
+    hidden: Float[Array, "..."]
+    """What of the misfit may hide between those nodes: its highest frequencies, twice."""
+    rounding: Float[Array, "..."]
+    """What arithmetic may change in the field."""
+    stability: Float[Array, "..."]
+    """The factor from misfit to error, solved for; 1 by the maximum principle."""
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __getitem__(self, index: int) -> "ErrorEstimate":
+        return jax.tree_util.tree_map(lambda leaf: leaf[index], self)
+
+    def __repr__(self) -> str:
+        if not is_concrete(self.value) or np.ndim(self.value):
+            return f"ErrorEstimate(value={self.value}, relative={self.relative}, bound={self.bound})"
+        return f"ErrorEstimate(value={float(self.value):.2e}, relative={float(self.relative):.2e}, bound={self.bound})"
+
+
+def estimate(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: Mapping[str, Array],
+    strengths: Strengths,
+    of: Of = "field",
+) -> ErrorEstimate:
+    """Of every member along the first axis of parameters and strengths, one after the other."""
+    _check(problem, of)
+
+    def one(member):
+        return _estimate(problem, quadrature, *member, of)
+
+    members = (dict(parameters), strengths)
+    if not is_concrete(*jax.tree_util.tree_leaves(members)):
+        return jax.lax.map(one, members)
+    count = strengths.polynomial.shape[0]
+    each = [one(jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], members)) for i in range(count)]
+    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
+
+
+def obeys_maximum(problem: Problem) -> bool:
+    """Whether the error is largest on the boundary, where it is the misfit."""
+    return isinstance(problem.representation.kernel, Laplace | ModifiedHelmholtz) and isinstance(
+        problem.condition, Dirichlet
+    )
+
+
+def _check(problem: Problem, of: Any) -> None:
+    kernel = problem.representation.kernel
+    if of not in ("field", "far_field"):
+        raise ValueError(f'`of` must be "field" or "far_field", got {of!r}. Write `error_estimate(of="field")`.')
+    if of == "far_field" and (not isinstance(kernel, Helmholtz) or problem.side == "interior"):
+        raise ValueError(
+            f'`of="far_field"` is for waves outside; this is `{kernel.name}` on side "{problem.side}". Leave it out: '
+            "`error_estimate()`."
+        )
+    if kernel.order == 4 and problem.side != "interior":
+        raise ValueError(
+            f'`error_estimate` has none for `{kernel.name}` on side "{problem.side}": there an error in the linear part grows with '
+            'the distance, so that no number bounds it; expected side "interior". `residual()` has the misfit on the boundary.'
+        )
+
+
+def _estimate(
+    problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths, of: Of
+) -> ErrorEstimate:
+    """Of one member. In steps compiled apart: see `systems.prepare`."""
+    finer = finer_rule(quadrature)
+    member, missed, terms = _look(problem, quadrature, finer, parameters, strengths)
+    misfit, hidden, rounding = terms
+    if of == "field" and obeys_maximum(problem):
+        value = misfit + hidden + rounding
+        # Toward corners what hides between nodes is not known well enough.
+        bound = not isinstance(quadrature, Graded)
+        relative = value / _positive(jnp.max(jnp.abs(member.data)))
+        return ErrorEstimate(value, relative, bound, *terms, stability=jnp.ones_like(value))
+    (matrix,), _ = assemble(jax.tree_util.tree_map(lambda leaf: jnp.asarray(leaf)[None], member))
+    error = _solve_for_error(problem, finer, parameters, member, matrix, missed)
+    own = _field(problem, quadrature, parameters, strengths)
+    largest, size = _norms((error, own), member, missed, of)
+    stability = SAFETY * largest / _positive(_largest(member, missed))
+    value = stability * (misfit + hidden) + rounding
+    return ErrorEstimate(value, value / _positive(size), False, *terms, stability=stability)
+
+
+_field = eqx.filter_jit(field_of)
+
+
+@eqx.filter_jit
+def _look(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    finer: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+) -> tuple[Member, Array, tuple[Array, Array, Array]]:
+    """The member on twice the nodes, its misfit there, and the three terms of the estimate."""
+    field = field_of(problem, quadrature, parameters, strengths)
+    member = problem.member(finer, parameters, field.layers.source.x.dtype)
+    missed = misfit(field, member)
+    curves = missed.reshape(len(missed) * member.boundary.components, -1)
+    count = curves.shape[-1]
+    # A trigonometric polynomial of degree m is nowhere larger than 1/cos(πm/M) times its largest of M equispaced values.
+    between = jax.vmap(lambda values: resample(values, 4 * count))(curves) / np.cos(np.pi / 8)
+    # Modes beyond the nodes' reach pass for lower ones. Of those seen, the highest quarter stands for them.
+    high = np.abs(wave_numbers(count)) >= 3 * count // 8
+    above = 2 * jnp.sum(jnp.abs(jnp.fft.fft(curves))[:, high], axis=-1, keepdims=True) / count
+    largest, hidden = (_largest(member, part.reshape(len(missed), -1)) for part in (between, above))
+    return member, missed, (largest + _drift(field, member), hidden, _rounding(field, member))
+
+
+def _largest(member: Member, missed: Inexact[Array, "c n"]) -> Float[Array, ""]:
+    """The largest misfit; where a slope is prescribed beside a value, times the size of the curves."""
+    sizes = jnp.max(jnp.abs(missed), axis=-1)
+    return jnp.max(sizes * jnp.stack([jnp.ones_like(sizes[0]), extent(member.boundary)])[: len(sizes)])
+
+
+def _drift(field: Field, member: Member) -> Float[Array, ""]:
+    """Outside, what a total charge other than the prescribed one adds to the error of Laplace's equation up to `AFAR`.
+
+    The error and the charge's logarithm about a point inside are together bounded, so that the maximum principle holds for
+    them; the logarithm itself does not change by more than from the curve to that distance.
+    """
+    laplacian = isinstance(field.kernel, Laplace) and member.side != "interior" and member.condition.takes_value
+    if not laplacian or field.layers.single is None:
+        return jnp.zeros((), member.boundary.x.dtype)
+    wrong = jnp.sum(field.layers.source.step * field.layers.single) - member.charge
+    x = member.boundary.x
+    near = jnp.min(jnp.linalg.norm(x - jnp.mean(x, axis=0), axis=-1))
+    return jnp.abs(wrong) / (2 * np.pi) * jnp.log(AFAR * extent(member.boundary) / near)
+
+
+def _rounding(field: Field, member: Member) -> Float[Array, ""]:
+    """What rounding of sums over the layers, the polynomial and the data may add up to."""
+    layers, kernel = field.layers, field.kernel
+    size = extent(member.boundary)
+    near = jnp.min(member.boundary.weight)
+    radial = lambda q: jnp.abs(kernel.radial(q))
+    total = jnp.max(jnp.abs(member.data)) + jnp.sum(jnp.abs(field.polynomial)) * jnp.maximum(size, 1)
+    if layers.single is not None:
+        total += jnp.sum(layers.source.step * jnp.abs(layers.single)) * jnp.maximum(radial(near**2), radial(size**2))
+    if layers.double is not None:
+        # ∂G/∂n is 2 d·n G'(|d|²), and over a second-order kernel's curve integrates to one.
+        slope = 2 * size * jnp.abs(jax.jvp(lambda q: kernel.radial(q), (size**2,), (jnp.ones_like(size),))[1])
+        length = jnp.linalg.norm(layers.source.velocity, axis=-1)
+        total += jnp.sum(layers.source.step * length * jnp.abs(layers.double)) * slope
+    return ROUNDING * jnp.finfo(size.dtype).eps * total
+
+
+@eqx.filter_jit
+def _solve_for_error(
+    problem: Problem,
+    finer: AbstractQuadrature,
+    parameters: dict[str, Array],
+    member: Member,
+    matrix: Array,
+    missed: Array,
+) -> Field:
+    """The field that has the misfit for its data: layers of the same kind, on the finer nodes."""
+    representation, condition, boundary = member.representation, member.condition, member.boundary
+    data = missed if condition.channels == 2 else missed[0]
+    member = eqx.tree_at(lambda m: (m.data, m.charge), member, (data, jnp.zeros_like(member.charge)))
+    rhs = representation.rhs(member)
+    count = boundary.s.shape[0]
+    precondition = linear.circle_preconditioner(representation.orders(condition), count, boundary.components)
+    unknown, _, reached = linear.gmres(
+        lambda x: matrix @ x, rhs.astype(jnp.result_type(matrix, rhs)), tol=ERROR_TOL, precondition=precondition
+    )
+    # Where even two digits cannot be had the equation is next to singular, and the error may be anything.
+    unknown = jnp.where(reached <= ERROR_TOL, unknown, jnp.inf)
+    n = count * condition.channels
+    density = representation.density(boundary, condition, unknown[:n])
+    return field_of(problem, finer, parameters, representation.strengths(member, density, unknown[n:]))
+
+
+@eqx.filter_jit
+def _norms(fields: tuple[Field, Field], member: Member, missed: Array, of: Of) -> tuple[Array, Array]:
+    """The norms of the error and of the solution."""
+    if of == "far_field":
+        angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+        directions = jnp.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=-1), member.boundary.x.dtype)
+        far = [jax.lax.map(field.far, directions, batch_size=64) for field in fields]
+        error, solution = (jnp.sqrt(2 * np.pi * jnp.mean(jnp.abs(values) ** 2)) for values in far)
+        return error, solution
+    if isinstance(member.condition, Dirichlet | Clamped):
+        traces = missed[0], member.data.reshape(missed.shape)[0]
+    else:
+        traces = tuple(at_points(field, member.boundary.x[::2], "potential")[0] for field in fields)
+    points = looked_at(member.boundary, member.side)
+    error, solution = (_largest_at(points, *pair) for pair in zip(fields, traces, strict=True))
+    return error, solution
+
+
+def _largest_at(points: Array, field: Field, trace: Array) -> Float[Array, ""]:
+    """The largest value on the boundary and at points off it; those too close for the plain rule are left out."""
+    value, right, close = jax.lax.map(lambda point: field.away(point, "potential"), points, batch_size=64)
+    return jnp.maximum(jnp.max(jnp.abs(trace)), jnp.max(jnp.where(right & ~close, jnp.abs(value), 0)))
+
+
+def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m 2"]:
+    """Points off the boundary, some of them on the wrong side: a lattice over the curves, others at three depths, and afar."""
+    x, size = boundary.x, extent(boundary)
+    low, high = jnp.min(x, axis=0), jnp.max(x, axis=0)
+    room = 0.0 if side == "interior" else size
+    # The lattice of Roberts: powers of the root of x³ = x + 1.
+    lattice = np.mod(np.arange(1, LATTICE + 1)[:, None] * 1.32471795724474602596 ** -np.arange(1.0, 3), 1)
+    spread = low - room + (high - low + 2 * room) * lattice
+    pick = np.linspace(0, len(x), POSITIONS, endpoint=False).astype(int)
+    signs = {"interior": (-1,), "exterior": (1,), "both": (-1, 1)}[side]
+    off = [x[pick] + sign * depth * size * boundary.normal[pick] for sign in signs for depth in DEPTHS]
+    angle = 2 * np.pi * np.arange(AFAR_POINTS) / AFAR_POINTS
+    afar = (low + high) / 2 + AFAR * size * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return jnp.concatenate([spread, *off] + ([] if side == "interior" else [afar.astype(x.dtype)])).astype(x.dtype)
+
+
+def extent(boundary: Boundary) -> Float[Array, ""]:
+    """The longer side of the box around the curves."""
+    return jnp.max(jnp.ptp(boundary.x, axis=0))
+
+
+def _positive(value: Array) -> Array:
+    return jnp.where(value > 0, value, 1)
