@@ -43,7 +43,7 @@ LATTICE, POSITIONS, DEPTHS = 512, 32, (0.03, 0.08, 0.2)
 AFAR, AFAR_POINTS = 10.0, 16
 DIRECTIONS = 256
 # Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
-ROUNDING = 8.0
+ROUNDING = 16.0
 
 
 class ErrorEstimate(eqx.Module):
@@ -88,7 +88,8 @@ def estimate(
     _check(problem, of)
 
     def one(member):
-        return _estimate(problem, quadrature, *member, of)
+        parameters, strengths = member
+        return _estimate(problem, quadrature, parameters, strengths, of)
 
     members = (dict(parameters), strengths)
     if not is_concrete(*jax.tree_util.tree_leaves(members)):

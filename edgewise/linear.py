@@ -79,7 +79,7 @@ def gmres(
     apply: Operator,
     rhs: Inexact[Array, " n"],
     *,
-    tol: float,
+    tol: float | Array,
     guess: Inexact[Array, " n"] | None = None,
     precondition: Operator = lambda x: x,
     max_applications: int = 200,

@@ -13,20 +13,23 @@ class Code(enum.IntEnum):
     """How a computation ended, from well to worst."""
 
     CONVERGED = 0
-    UNTRAINED = 1
-    UNRESOLVED = 2
-    NO_CONVERGENCE = 3
-    SINGULAR = 4
-    INCOMPATIBLE = 5
-    NOT_FINITE = 6
+    OUTSIDE = 1
+    UNTRAINED = 2
+    UNRESOLVED = 3
+    NO_CONVERGENCE = 4
+    SINGULAR = 5
+    INCOMPATIBLE = 6
+    NOT_FINITE = 7
 
 
 MESSAGES = {
     Code.CONVERGED: "converged",
+    Code.OUTSIDE: "outside the box that the operator was trained on, where nothing vouches for it but `error_estimate()`. Pass `tol=` "
+    "to have it refined, or use `solve`",
     Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
     "or use `solve`",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
-    Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
+    Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `solve` with `method="direct"`, or a larger `tol`',
     Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
     "wavenumber; for waves outside use `CombinedField`",
     Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",

@@ -19,6 +19,7 @@ from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
+from edgewise.refinement import Factorisation, factorise, refine
 from edgewise.result import Result
 from edgewise.systems import finer_rule
 
@@ -122,6 +123,29 @@ class Solution(eqx.Module):
         """
         found = estimate(self.problem, self.quadrature, *self._with_member_axis(), of)
         return found if self.batched else found[0]
+
+    def refine(self, tol: float, *, neighbour: Factorisation | None = None) -> "Solution":
+        """A better solution: GMRES on twice the nodes, started from this one's density.
+
+        Whatever the density is, learned or solved on too few nodes, the result is a solved one. `stats` has the applications of
+        the equation that it took and those that a start from zero takes.
+
+        Arguments:
+            tol: The relative residual of the equation on twice the nodes.
+            neighbour: Another member's equation, inverted, as preconditioner: `other.factorise()`.
+        """
+        parts = refine(self.problem, self.quadrature, *self._with_member_axis(), tol, neighbour)
+        solution = Solution(self.problem, self._with_member_axis()[0], *parts, batched=True)
+        return solution if self.batched else solution[0]
+
+    def factorise(self) -> Factorisation:
+        """This member's equation on twice the nodes, inverted: for `refine` of members near it."""
+        if self.batched:
+            raise ValueError(
+                f"A batch of {len(self)} members has no one factorisation; pick a member: `solution[0].factorise()`."
+            )
+        dtype = np.dtype(self.boundary.x.dtype)
+        return factorise(self.problem, self.quadrature, self._with_member_axis()[0], dtype)
 
     def __len__(self) -> int:
         if not self.batched:

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray
 
 from edgewise.precision import is_concrete
 
@@ -201,6 +201,17 @@ class Box(eqx.Module):
         count = next((values[name].shape[0] for name in batched), 1)
         values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
         return values, count, bool(batched)
+
+    def holds(self, values: Mapping[str, Array], count: int) -> Bool[Array, " members"]:
+        """Which of `count` members lie in the box, also while JAX traces; a rounding outside is still inside."""
+        inside = jnp.ones(count, bool)
+        for name, spec in self.specs:
+            if isinstance(spec, Interval):
+                low, high = jnp.asarray(spec.low), jnp.asarray(spec.high)
+                room = 4 * jnp.finfo(values[name].dtype).eps * jnp.maximum(jnp.abs(low), jnp.abs(high))
+                fits = (values[name] >= low - room) & (values[name] <= high + room)
+                inside &= jnp.all(fits.reshape(count, -1), axis=1)
+        return inside
 
     def sample(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
         """`count` members drawn uniformly."""

@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
@@ -14,13 +15,14 @@ from edgewise.learn.density import NeuralDensity, Reading
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import describe, named_arrays, save_run
+from edgewise.learn.tolerance import within
 from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Kress
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.validation import check_numbers
+from edgewise.validation import Values, check_curves, check_numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +45,8 @@ class FitResult:
 class Operator:
     """The solution operator of a problem: parameters in, `Solution` out.
 
-    A call evaluates the network on the boundary and nothing else: no solve, no application of the equation, no look at the
-    boundary data. A leading axis on any parameter makes a batch.
+    A call without `tol` evaluates the network on the boundary and nothing else: no solve, no application of the equation, no look
+    at the boundary data. A leading axis on any parameter makes a batch.
     """
 
     problem: Problem
@@ -59,21 +61,31 @@ class Operator:
     """Where the problem comes from: a preset's name, or `file.py:name`."""
     seed: int = 0
 
-    def __call__(self, *, extrapolate: bool = False, **parameters: Any) -> Solution:
+    def __call__(self, *, tol: float | None = None, extrapolate: bool = False, **parameters: Any) -> Solution:
         """The solution of one member, or of a batch.
 
         Arguments:
-            extrapolate: Allows parameters outside the box it was trained on.
+            tol: The error that is allowed, in the unit of the field. Where the estimate of the network's answer is above it, the
+                answer is refined until it is below; `stats` says where (`refined`), and the estimates (`error`).
+            extrapolate: Allows parameters outside the box it was trained on. `result` says so, and `error_estimate()` how wrong
+                the answer is there.
         """
         values, count, batched = self.problem.parameters.members(
             parameters, extrapolate=extrapolate, dtype=network_dtype(self.network)
         )
         if is_concrete(*values.values()):
             check_numbers(self.problem, values)
-        code = Code.CONVERGED if self.result.ok else Code.UNTRAINED
-        parts = _read(self.network, self.problem, self.quadrature, values, count, jnp.asarray(int(code)))
-        solution = Solution(self.problem, values, *parts, batched=True)
+            if not np.all(self.problem.parameters.holds(values, count)):
+                check_curves(self.problem, values, count)
+        solution = self._read(self.quadrature, values, count)
+        if tol is not None:
+            solution = within(solution, tol, lambda rule: self._read(rule, values, count))
         return solution if batched else solution[0]
+
+    def _read(self, rule: AbstractQuadrature, values: Values, count: int) -> Solution:
+        code = Code.CONVERGED if self.result.ok else Code.UNTRAINED
+        parts = _read(self.network, self.problem, rule, values, count, jnp.asarray(int(code)))
+        return Solution(self.problem, values, *parts, batched=True)
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Writes the operator into a folder, whole or not at all; `load` reads it.
@@ -116,7 +128,7 @@ def _read(
 
     def one(parameters):
         member = problem.member(rule, parameters, dtype, data=False)
-        unknown = reading.unknowns(member.boundary, parameters)
+        unknown = member.representation.charged(member, reading.unknowns(member.boundary, parameters))
         n = member.boundary.s.shape[0] * member.condition.channels
         density = member.representation.density(member.boundary, member.condition, unknown[:n])
         strengths = member.representation.strengths(member, density, unknown[n:])
@@ -128,7 +140,8 @@ def _read(
         # The mean that is taken from an interior Neumann solution is an integral of its layer over the boundary.
         "applications": jnp.full(count, int(isinstance(problem.condition, Neumann) and problem.side == "interior")),
     }
-    result = Result(jnp.full(count, code), jnp.zeros(count, int))
+    inside = problem.parameters.holds(values, count)
+    result = Result(jnp.where(inside, code, jnp.maximum(code, Code.OUTSIDE)), jnp.zeros(count, int))
     rules = jax.vmap(lambda _: rule)(jnp.arange(count))
     return NeuralDensity(s, density, values, network, problem), boundary, strengths, rules, result, stats
 

@@ -80,6 +80,10 @@ class CombinedField(AbstractRepresentation):
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         return Strengths(self._single_factor(member) * density * member.boundary.jacobian, density, polynomial)
 
+    def unknown(self, member: Member, strengths: Strengths) -> Array:
+        assert strengths.double is not None
+        return strengths.double
+
     def _single_factor(self, member: Member) -> Array:
         """-iη outside, iη inside."""
         if self.coupling is None:

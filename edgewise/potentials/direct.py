@@ -11,7 +11,9 @@ from edgewise.potentials.representation import (
     Member,
     Side,
     Strengths,
+    balanced,
     bordered,
+    but_for_defects,
     double_jump,
     identity_like,
     unserved_order,
@@ -89,6 +91,21 @@ class Direct(AbstractRepresentation):
                 polynomial = 0 * polynomial
         sign = 1 if member.side == "interior" else -1
         return Strengths(sign * flux * member.boundary.jacobian, -sign * value, polynomial)
+
+    def charged(self, member: Member, unknown: Array) -> Array:
+        laplacian = self.kernel.polynomials > 0
+        if not laplacian or member.side == "interior" or not isinstance(member.condition, Dirichlet):
+            return unknown
+        n = member.boundary.s.shape[0]
+        return unknown.at[:n].set(balanced(member, unknown[:n], -member.charge))
+
+    def unknown(self, member: Member, strengths: Strengths) -> Array:
+        assert strengths.single is not None and strengths.double is not None
+        sign = 1 if member.side == "interior" else -1
+        polynomial = but_for_defects(member, strengths.polynomial)
+        if isinstance(member.condition, Dirichlet):
+            return jnp.append(sign * strengths.single, sign * polynomial)
+        return jnp.append(-sign * strengths.double, -sign * polynomial)
 
     def _bordered(self, matrix: Array, column: Array, row: Array, corner: float = 0.0) -> Array:
         return bordered(matrix, column[:, None], row[None, :], corner) if self.kernel.polynomials else matrix

@@ -12,7 +12,9 @@ from edgewise.potentials.representation import (
     Member,
     Side,
     Strengths,
+    balanced,
     bordered,
+    but_for_defects,
     constant_column,
     double_jump,
     identity_like,
@@ -85,6 +87,16 @@ class SingleLayer(AbstractRepresentation):
             polynomial = -mean[None]
         return Strengths(density * member.boundary.jacobian, None, polynomial)
 
+    def charged(self, member: Member, unknown: Array) -> Array:
+        if not self._bordered or member.side == "interior" or isinstance(member.condition, Neumann):
+            return unknown
+        n = member.boundary.s.shape[0]
+        return unknown.at[:n].set(balanced(member, unknown[:n], _total(member)))
+
+    def unknown(self, member: Member, strengths: Strengths) -> Array:
+        assert strengths.single is not None
+        return jnp.append(strengths.single, but_for_defects(member, strengths.polynomial))
+
     @property
     def _bordered(self) -> bool:
         return self.cure and self.kernel.polynomials > 0
@@ -150,6 +162,10 @@ class DoubleLayer(AbstractRepresentation):
             polynomial = 0 * polynomial - mean
         single = self._even_charge(member) * member.boundary.jacobian if member.side == "exterior" else None
         return Strengths(single, density, polynomial)
+
+    def unknown(self, member: Member, strengths: Strengths) -> Array:
+        assert strengths.double is not None
+        return jnp.append(strengths.double, but_for_defects(member, strengths.polynomial))
 
     def _even_charge(self, member: Member) -> Array:
         """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""

@@ -55,3 +55,7 @@ class LayerPair(AbstractRepresentation):
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         return Strengths(density[0] * member.boundary.jacobian, density[1], polynomial)
+
+    def unknown(self, member: Member, strengths: Strengths) -> Array:
+        assert strengths.single is not None and strengths.double is not None
+        return jnp.concatenate([strengths.single, strengths.double, strengths.polynomial])

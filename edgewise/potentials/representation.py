@@ -113,6 +113,27 @@ class AbstractRepresentation(eqx.Module):
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
         """The layers and the polynomial that make the field."""
 
+    def charged(self, member: Member, unknown: Inexact[Array, " cn+p"]) -> Inexact[Array, " cn+p"]:
+        """Unknowns that need not satisfy the equation, with the total charge that the problem prescribes outside.
+
+        What is missed of it grows with the distance, as no other error does.
+        """
+        return unknown
+
+    @abc.abstractmethod
+    def unknown(self, member: Member, strengths: Strengths) -> Inexact[Array, " cn+p"]:
+        """The unknowns of `equation` behind these strengths; zero for the defect of Neumann data, which they do not have."""
+
+
+def balanced(member: Member, unknown: Inexact[Array, " n"], total: Array) -> Inexact[Array, " n"]:
+    """Density times jacobian, shifted so that its integral is `total`."""
+    return unknown + (total - jnp.sum(member.step * unknown)) / jnp.sum(member.step)
+
+
+def but_for_defects(member: Member, polynomial: Array) -> Array:
+    """The polynomial as unknowns of the equation: for Neumann data these are the data's defect instead, zero at best."""
+    return jnp.zeros_like(polynomial) if isinstance(member.condition, Neumann) else polynomial
+
 
 def layers_for(condition: AbstractCondition, value: tuple[Layer, ...], flux: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """Those that make u, those that make ∂u/∂n, or both, as the condition takes them."""

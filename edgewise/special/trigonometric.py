@@ -18,17 +18,20 @@ def circulant_weights(symbol: np.ndarray) -> np.ndarray:
     return np.fft.ifft(symbol).real
 
 
-def resample(values: Inexact[Array, " n"], count: int) -> Inexact[Array, " count"]:
-    """The trigonometric interpolant of n equispaced values, at `count` >= n equispaced nodes that start with the same.
+def resample(values: Inexact[Array, " n"], count: int, shift: float = 0.0) -> Inexact[Array, " count"]:
+    """The trigonometric interpolant of n equispaced values, at `count` >= n equispaced nodes that start `shift` further.
 
     >>> import jax.numpy as jnp
     >>> resample(jnp.array([1.0, 0.0, -1.0, 0.0]), 8).round(3).tolist()
     [1.0, 0.707, 0.0, -0.707, -1.0, -0.707, 0.0, 0.707]
     """
     n = values.shape[0]
-    if count == n:
+    if count == n and not shift:
         return values
+    k = wave_numbers(n)
+    turns = np.where(2 * np.abs(k) == n, np.cos(k * shift), np.exp(1j * k * shift))
     modes = jnp.fft.fft(values)
+    modes = modes * jnp.asarray(turns, modes.dtype) if shift else modes
     low, high = modes[: (n + 1) // 2], modes[n - (n - 1) // 2 :]
     padding = jnp.zeros(count - low.shape[0] - high.shape[0], modes.dtype)
     if n % 2 == 0:

@@ -1,0 +1,153 @@
+"""A density made better: GMRES on twice the nodes, started from what is known already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Inexact
+
+from edgewise import linear
+from edgewise.potentials import Member, Strengths
+from edgewise.precision import is_concrete
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature
+from edgewise.special import resample
+from edgewise.systems import Parts, System, finer_rule, finish, prepare
+from edgewise.validation import Settings
+
+# A relative residual below this many roundings is not to be had: sums of that many terms do not come out better.
+LEAST_ROUNDINGS = 64
+
+
+class Factorisation(eqx.Module):
+    """One member's equation on twice the nodes, inverted: a preconditioner for the members near it.
+
+    Made by `solution.factorise()`, once; `other.refine(tol, neighbour=...)` takes it.
+    """
+
+    inverse: Inexact[Array, "n n"]
+
+
+def factorise(
+    problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: np.dtype
+) -> Factorisation:
+    """Of the one member along the first axis of the parameters."""
+    system = prepare(problem, finer_rule(quadrature), dict(parameters), 1, Settings("direct", 1.0, dtype, None))
+    return Factorisation(_invert(system.matrix[0]))
+
+
+def refine(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: Mapping[str, Array],
+    strengths: Strengths,
+    tol: float,
+    neighbour: Factorisation | None = None,
+) -> Parts:
+    """Every member along the first axis of parameters and strengths, one after the other."""
+    dtype = np.dtype(strengths.polynomial.real.dtype)
+    settings = Settings("gmres", check_tol(tol, dtype), dtype, None)
+    finer = finer_rule(quadrature)
+
+    def one(member):
+        parameters, strengths = jax.tree_util.tree_map(lambda leaf: leaf[None], member)
+        system = prepare(problem, finer, parameters, 1, settings)
+        guess = _guess(system.member, quadrature, strengths)
+        inverse = None if neighbour is None else _inverse(neighbour, guess.shape[-1])
+        unknown, warm, cold, residual = _iterate(system, guess, inverse, settings.tol)
+        *parts, stats = finish(system.member, unknown, warm, residual, settings)
+        whole = (*parts, stats | {"cold_applications": cold})
+        return jax.tree_util.tree_map(lambda leaf: leaf[0], whole)
+
+    members = (dict(parameters), strengths)
+    if not is_concrete(*jax.tree_util.tree_leaves(members)):
+        return jax.lax.map(one, members)
+    count = strengths.polynomial.shape[0]
+    each = [one(jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], members)) for i in range(count)]
+    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
+
+
+def least_tol(dtype: Any) -> float:
+    return LEAST_ROUNDINGS * float(jnp.finfo(dtype).eps)
+
+
+def check_tol(tol: Any, dtype: Any) -> float:
+    """A relative residual that can be had in this precision, or words."""
+    floor = least_tol(dtype)
+    is_number = isinstance(tol, int | float | np.number) and not isinstance(tol, bool)
+    if not is_number or not 0 < tol < 1:
+        raise ValueError(
+            f"`tol` must be a relative residual between {floor:.1e} and 1, got {tol!r}. Write `refine(1e-10)`."
+        )
+    if tol < floor:
+        cure = "Work in double precision, `ew.enable_x64()`, or ask" if floor > 1e-10 else "Ask"
+        raise ValueError(
+            f"`tol={tol:g}` is below what {jnp.dtype(dtype)} can tell, {floor:.1e}. {cure} for `tol={2 * floor:.0e}` or more."
+        )
+    return float(tol)
+
+
+def _inverse(neighbour: Any, unknowns: int) -> Array:
+    if not isinstance(neighbour, Factorisation):
+        raise TypeError(
+            f"`neighbour` must be a factorisation, got {type(neighbour).__name__}. Write `neighbour=other.factorise()`."
+        )
+    if neighbour.inverse.shape[0] != unknowns:
+        raise ValueError(
+            f"`neighbour` has {neighbour.inverse.shape[0]} unknowns, this solution on twice its nodes {unknowns}; expected another "
+            "member of the same problem on the same nodes, `other.factorise()`."
+        )
+    return neighbour.inverse
+
+
+def _invert(matrix: Array) -> Array:
+    # By NumPy where values are at hand: see `linear.direct`.
+    return jnp.asarray(np.linalg.inv(np.asarray(matrix))) if is_concrete(matrix) else jnp.linalg.inv(matrix)
+
+
+@eqx.filter_jit
+def _guess(member: Member, coarse: AbstractQuadrature, strengths: Strengths) -> Inexact[Array, "b n"]:
+    """The unknowns on the finer nodes: what the strengths are between theirs."""
+    curves, finer = member.boundary.components, member.quadrature
+    # Rules that are graded to corners have no node at σ = 0.
+    shift = float(finer.grid()[0][0] - coarse.grid()[0][0])
+
+    def spread(values):
+        split = values.reshape(curves, -1)
+        return jax.vmap(lambda curve: resample(curve, finer.num_nodes, shift))(split).reshape(-1)
+
+    def one(member, strengths):
+        single, double = (None if part is None else spread(part) for part in (strengths.single, strengths.double))
+        return member.representation.unknown(member, Strengths(single, double, strengths.polynomial))
+
+    return jax.vmap(one)(member, strengths)
+
+
+@eqx.filter_jit
+def _iterate(system: System, guess: Array, inverse: Array | None, tol: float) -> tuple[Array, Array, Array, Array]:
+    """Unknowns, applications from the guess and from zero, and the relative residual.
+
+    Preconditioned from the right, so that what GMRES makes small is the residual itself.
+    """
+
+    def one(member, matrix, rhs, guess):
+        orders, count = member.representation.orders(member.condition), member.boundary.s.shape[0]
+        precondition = linear.circle_preconditioner(orders, count, member.boundary.components)
+        if inverse is not None:
+            precondition = lambda x: (inverse @ x).astype(x.dtype)
+
+        def apply(x):
+            return matrix @ precondition(x)
+
+        size = jax.lax.stop_gradient(jnp.linalg.norm(rhs))
+        left = rhs - matrix @ guess.astype(rhs.dtype)
+        share = jnp.linalg.norm(jax.lax.stop_gradient(left)) / jnp.where(size > 0, size, 1)
+        correction, steps, reached = linear.gmres(apply, left, tol=tol / jnp.where(share > 0, share, 1))
+        _, cold, _ = linear.gmres(apply, jax.lax.stop_gradient(rhs), tol=tol)
+        # The guess itself takes one application.
+        return guess + precondition(correction), steps + 1, cold, reached * share
+
+    return jax.vmap(one)(*system, guess)
