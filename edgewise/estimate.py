@@ -71,6 +71,11 @@ class ErrorEstimate(eqx.Module):
     def __getitem__(self, index: int) -> "ErrorEstimate":
         return jax.tree_util.tree_map(lambda leaf: leaf[index], self)
 
+    def __str__(self) -> str:
+        if not is_concrete(self.value) or np.ndim(self.value):
+            return repr(self)
+        return f"error at most {float(self.value):.1e}" if self.bound else f"estimated error {float(self.value):.1e}"
+
     def __repr__(self) -> str:
         if not is_concrete(self.value) or np.ndim(self.value):
             return f"ErrorEstimate(value={self.value}, relative={self.relative}, bound={self.bound})"
@@ -85,7 +90,9 @@ def estimate(
     of: Of = "field",
 ) -> ErrorEstimate:
     """Of every member along the first axis of parameters and strengths, one after the other."""
-    _check(problem, of)
+    words = refusal(problem, of)
+    if words:
+        raise ValueError(words)
 
     def one(member):
         parameters, strengths = member
@@ -106,20 +113,22 @@ def obeys_maximum(problem: Problem) -> bool:
     )
 
 
-def _check(problem: Problem, of: Any) -> None:
+def refusal(problem: Problem, of: Any = "field") -> str | None:
+    """Why there is no estimate, and what to do; None where there is one."""
     kernel = problem.representation.kernel
     if of not in ("field", "far_field"):
-        raise ValueError(f'`of` must be "field" or "far_field", got {of!r}. Write `error_estimate(of="field")`.')
+        return f'`of` must be "field" or "far_field", got {of!r}. Write `error_estimate(of="field")`.'
     if of == "far_field" and (not isinstance(kernel, Helmholtz) or problem.side == "interior"):
-        raise ValueError(
+        return (
             f'`of="far_field"` is for waves outside; this is `{kernel.name}` on side "{problem.side}". Leave it out: '
             "`error_estimate()`."
         )
     if kernel.order == 4 and problem.side != "interior":
-        raise ValueError(
-            f'`error_estimate` has none for `{kernel.name}` on side "{problem.side}": there an error in the linear part grows with '
+        return (
+            f'There is no estimate for `{kernel.name}` on side "{problem.side}": an error in the linear part of the field grows with '
             'the distance, so that no number bounds it; expected side "interior". `residual()` has the misfit on the boundary.'
         )
+    return None
 
 
 def _estimate(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.plot import MARGIN, grid_in
+from edgewise.plot_samples import MARGIN, grid_in
 from edgewise.potentials import Neumann
 from edgewise.problem import Problem
 from edgewise.quadrature import Graded, Kress

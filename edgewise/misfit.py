@@ -21,19 +21,19 @@ def field_of(
 
 def misfit(field: Field, member: Member) -> Inexact[Array, "c n"]:
     """What the field misses of the data at the nodes of a member; one row a channel of the condition."""
-    condition, x = member.condition, member.boundary.x
-    value = slope = jnp.zeros(len(x), member.data.dtype)
-    if condition.takes_value:
-        value = at_points(field, x, "potential")[0] * member.value_weight
-    if condition.takes_flux:
-        gradient, _ = at_points(field, x, "gradient")
-        slope = jnp.sum(gradient * member.boundary.normal, axis=-1)
-    made = jnp.stack([value, slope]) if condition.channels == 2 else (value + slope)[None]
-    return made - member.data
+    condition, boundary = member.condition, member.boundary
+    wanted: tuple[Quantity, ...] = ("potential",) * condition.takes_value + ("gradient",) * condition.takes_flux
+    found = dict(zip(wanted, at_points(field, boundary.x, *wanted), strict=False))
+    rows = []
+    if "potential" in found:
+        rows.append(found["potential"] * member.value_weight)
+    if "gradient" in found:
+        rows.append(jnp.sum(found["gradient"] * boundary.normal, axis=-1))
+    rows = jnp.stack(rows)
+    return (rows if condition.channels == 2 else jnp.sum(rows, axis=0, keepdims=True)) - member.data
 
 
-def at_points(field: Field, x: Float[Array, "m 2"], quantity: Quantity) -> tuple[Inexact[Array, "m ..."], Array]:
-    """The field at points anywhere, and whether each is on the right side; in pieces, so that memory stays small."""
-    _, nodes = field.layers.source.step.shape
-    piece = max(1, min(len(x), PAIRS // (8 * nodes * field.layers.source.step.shape[0])))
-    return jax.lax.map(lambda point: field.anywhere(point, quantity), x, batch_size=piece)
+def at_points(field: Field, x: Float[Array, "m 2"], *quantities: Quantity) -> tuple[Inexact[Array, "m ..."], ...]:
+    """As `field.anywhere`, at many points; in pieces, so that memory stays small."""
+    piece = max(1, min(len(x), PAIRS // (8 * field.layers.source.step.size)))
+    return jax.lax.map(lambda point: field.anywhere(point, *quantities), x, batch_size=piece)

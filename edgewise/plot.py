@@ -1,11 +1,11 @@
 """Figures: fields up to the boundary, beside the truth and the error."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from edgewise.estimate import refusal
+from edgewise.plot_samples import Samples, members_of, sample_field, title
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -16,49 +16,6 @@ if TYPE_CHECKING:
 
 # Errors below this are drawn like this: rounding often gives exactly 0, which has no logarithm.
 FLOOR = 1e-16
-# How far around the curve a picture goes, in sizes of the curve: room for the line, or for the field outside.
-MARGIN = {"interior": 0.04, "exterior": 0.5, "both": 0.5}
-
-
-class Samples(NamedTuple):
-    """One member's field where a picture needs it: on a grid inside its domain, and on the curves themselves."""
-
-    title: str
-    curves: list[np.ndarray]
-    """(n, 2) each, closed by its first point, with the domain on the left if it is the bounded one."""
-    box: np.ndarray
-    """(2, 2): lower left and upper right corner of what is shown."""
-    points: np.ndarray
-    """(m, 2)."""
-    value: np.ndarray
-    """The field; where a wave is scattered, the total field."""
-    truth: np.ndarray | None
-
-    @property
-    def error(self) -> np.ndarray | None:
-        return None if self.truth is None else np.abs(self.value - self.truth)
-
-
-def sample_field(
-    solution: Solution,
-    resolution: int = 200,
-    curve_points: int = 800,
-    box: Any = None,
-    truth: Solution | None = None,
-) -> list[Samples]:
-    """Every member's field on a grid of `resolution` points along the longer side, and on its curves.
-
-    Members share one box, so that they can be compared: `box`, lower left and upper right corner, or one that holds all
-    curves. A solution of one member gives one sample. `truth` stands in for an `exact` field.
-    """
-    members = _members(solution)
-    truths = [None] * len(members) if truth is None else _members(truth)
-    curves = [_outlines(member, curve_points) for member in members]
-    around = np.concatenate([curve for of_member in curves for curve in of_member])
-    box = _box(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
-    grid = grid_in(box, resolution)
-    values = np.asarray(_shown(solution)(grid)).reshape(len(members), -1)
-    return [_one(*parts, box, grid) for parts in zip(members, curves, values, truths, strict=True)]
 
 
 def field_figure(
@@ -68,20 +25,23 @@ def field_figure(
     samples: list[Samples] | None = None,
     truth: Solution | None = None,
     name: str = "solution",
+    estimate: bool = True,
 ) -> "Figure":
     """One row a member: truth, solution and the error on a logarithmic scale, up to the boundary.
 
     The truth is the problem's `exact` field, or `truth`, the same members solved; without either a row is the solution
     alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without `truth`,
     its real part and its absolute value are drawn. `samples` are those of `sample_field`, where they are at hand already.
-    `name` is what the column of the solution is called. Save it with `figure.savefig("field.png")`; no window is opened.
+    `name` is what the column of the solution is called. A title says how wrong the solution knows itself to be, unless `estimate` is
+    false. Save it with `figure.savefig("field.png")`; no window is opened.
     """
     matplotlib = matplotlib_or_words()
     samples = sample_field(solution, resolution, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
     wave = isinstance(solution.problem.data, AbstractWave)
     columns = 3 if samples[0].truth is not None else 2 if wave else 1
-    size = (4.2 * columns, max(1.6, 3.3 * height / width + 0.45) * len(samples))
+    known = estimate and refusal(solution.problem) is None
+    size = (4.2 * columns, max(1.6, 3.3 * height / width + 0.45 + 0.2 * known) * len(samples))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
     axes = figure.subplots(len(samples), columns, squeeze=False, sharex=True, sharey=True)
@@ -89,11 +49,12 @@ def field_figure(
     worst = max((np.max(s.error) for s in samples if s.error is not None), default=1.0)
     top = 10.0 ** np.ceil(np.log10(max(worst, 10 * FLOOR)))
     errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
-    for row, sample in zip(axes, samples, strict=True):
+    notes = [str(member.error_estimate()) if known else "" for member in members_of(solution)]
+    for row, sample, note in zip(axes, samples, notes, strict=True):
         if wave and sample.truth is None:
-            _draw_wave(figure, row, sample, solution.problem.side)
+            _draw_wave(figure, row, sample, solution.problem.side, note)
         else:
-            _draw_row(figure, row, sample, solution.problem.side, errors, name, wave)
+            _draw_row(figure, row, sample, solution.problem.side, errors, name, wave, note)
     for ax in axes[-1]:
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
@@ -113,7 +74,7 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
         far = np.maximum(20 * np.log10(np.maximum(far, FLOOR)), top - 40)
         ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
     for member, line in zip(solution if solution.batched else [solution], far, strict=True):
-        ax.plot(angle, line, linewidth=1.3, label=_title(member))
+        ax.plot(angle, line, linewidth=1.3, label=title(member))
     ax.set_title("|u_inf| in dB" if decibels else "|u_inf|")
     ax.set_rlabel_position(112)
     ax.grid(linewidth=0.5, alpha=0.6)
@@ -123,7 +84,7 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
 
 
 def _draw_row(
-    figure: "Figure", row: Any, sample: Samples, side: str, errors: Any, solution_name: str, wave: bool
+    figure: "Figure", row: Any, sample: Samples, side: str, errors: Any, solution_name: str, wave: bool, note: str
 ) -> None:
     matplotlib = matplotlib_or_words()
     shown = np.real(sample.value if sample.truth is None else sample.truth)
@@ -141,22 +102,22 @@ def _draw_row(
     region = _region(sample, side)
     if sample.truth is None or sample.error is None:
         image = _panel(row[0], sample, mesh, region, np.real(sample.value), values)
-        row[0].set_title(sample.title or "solution")
+        row[0].set_title("\n".join(filter(None, [sample.title or "solution", note])))
         _bar(figure, image, row[0], name)
         return
     _panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
     image = _panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
     where = f", {sample.title}" if sample.title else ""
     row[0].set_title(f"truth{where}")
-    row[1].set_title(f"{solution_name}{where}")
+    row[1].set_title("\n".join(filter(None, [f"{solution_name}{where}", note and f"says: {note}"])))
     _bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
     image = _panel(row[2], sample, mesh, region, error, errors)
-    row[2].set_title(f"|error|, at most {sample.error.max():.1e}")
+    row[2].set_title(f"|error|, here up to {sample.error.max():.1e}")
     _bar(figure, image, row[2], "|error|")
 
 
-def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
+def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str) -> None:
     """Signs by two colours about white, sizes from dark to light; without level lines, which would crowd."""
     matplotlib = matplotlib_or_words()
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
@@ -169,7 +130,7 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str) -> None:
     ):
         image = ax.tripcolor(mesh, value, vmin=low, vmax=top, cmap=colours, shading="gouraud", rasterized=True)
         _finish(ax, sample, image, _region(sample, side))
-        ax.set_title(f"total field{where}" if value.min() < 0 else "its absolute value")
+        ax.set_title(f"total field{where}" if ax is row[0] else "\n".join(filter(None, ["its absolute value", note])))
         _bar(figure, image, ax, name)
 
 
@@ -226,73 +187,6 @@ def _region(sample: Samples, side: str) -> "Path":
         "exterior": [frame, *(curve[::-1] for curve in sample.curves)],
     }[side]
     return path.make_compound_path(*(path(loop, closed=True) for loop in loops))
-
-
-def _outlines(member: Solution, count: int) -> list[np.ndarray]:
-    """The closed curves of a member, corners among their points, with the bounded domain on their left."""
-    family, parameters = member.problem.family, member.parameters
-    outlines = []
-    for curve, direction in zip(family.curves, np.asarray(family.directions(parameters)), strict=True):
-        s = np.union1d(np.linspace(0, 2 * np.pi, count, endpoint=False), curve.corners)
-        points = np.asarray(jax.vmap(lambda s, c=curve: c.point(s, **parameters))(jnp.asarray(s)))
-        points = np.concatenate([points, points[:1]])
-        turned = direction * float(curve.orientation(parameters)) < 0
-        outlines.append(points[::-1] if turned else points)
-    return outlines
-
-
-def _shown(solution: Solution) -> Any:
-    """The field that a picture shows: of scattered waves the total one."""
-    return solution.total if isinstance(solution.problem.data, AbstractWave) else solution
-
-
-def _one(
-    member: Solution,
-    curves: list[np.ndarray],
-    value: np.ndarray,
-    truth: Solution | None,
-    box: np.ndarray,
-    grid: np.ndarray,
-) -> Samples:
-    points = np.concatenate([grid, *(curve[:-1] for curve in curves)])
-    value = np.concatenate([value, np.asarray(_shown(member)(points[len(grid) :]))])
-    inside = np.all((points >= box[0]) & (points <= box[1]), axis=-1)
-    points, value = points[inside & np.isfinite(value)], value[inside & np.isfinite(value)]
-    problem = member.problem
-    if truth is not None:
-        true = np.asarray(_shown(truth)(points))
-        # Within rounding of the boundary the two may differ about the side.
-        points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
-    elif problem.exact is not None and not isinstance(problem.data, AbstractWave):
-        true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
-    else:
-        true = None
-    return Samples(_title(member), curves, box, points, value, true)
-
-
-def _members(solution: Solution) -> list[Solution]:
-    return list(solution) if solution.batched else [solution]
-
-
-def _title(member: Solution) -> str:
-    return ", ".join(f"{name} = {_short(value)}" for name, value in member.parameters.items())
-
-
-def _short(value: Any) -> str:
-    value = np.asarray(value)
-    return f"{value:.4g}" if value.ndim == 0 else np.array2string(value, precision=3, threshold=6)
-
-
-def _box(points: np.ndarray, margin: float) -> np.ndarray:
-    low, high = points.min(axis=0), points.max(axis=0)
-    return np.stack([low, high]) + margin * np.max(high - low) * np.array([[-1], [1]])
-
-
-def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
-    """Equally spaced points of a box, lower left and upper right corner: `resolution` of them along the longer side."""
-    step = np.max(box[1] - box[0]) / (resolution - 1)
-    x, y = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
-    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
 def matplotlib_or_words() -> Any:

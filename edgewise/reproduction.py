@@ -17,7 +17,7 @@ from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, recipe
 from edgewise.learn.tracing import time_to, trace
-from edgewise.plot import grid_in
+from edgewise.plot_samples import grid_in
 from edgewise.presets import preset
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Uniform

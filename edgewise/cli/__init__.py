@@ -115,14 +115,16 @@ class Predict:
     run: Run
     """The folder of a run, or the name of an operator that ships."""
     out: Path
-    """The file to write, .csv or .npz: columns x, y, u (or u_re, u_im), and the parameters first where there are several
-    members."""
+    """The file to write, .csv or .npz: columns x, y, u (or u_re, u_im), error, and the parameters first where there are
+    several members."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Points to read: a .csv file with the columns x, y, or an .npz file."""
     grid: Count = None
     """Instead of points: a grid around the boundary with so many along its longer side."""
+    tol: Annotated[float | None, tyro.conf.arg(metavar="ERROR")] = None
+    """The error that is allowed, in the unit of the field: members whose estimate is above it are refined."""
     extrapolate: Flag = False
     """Allow members outside the box that the operator was trained on."""
     overwrite: Flag = False

@@ -9,6 +9,7 @@ import numpy as np
 from edgewise.cli.members import random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.runs import Members, choose_members, describe, middle, open_run
+from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import Errors, measure, truth_name
 from edgewise.geometry import Box
 from edgewise.geometry.parameters import Interval
@@ -67,14 +68,14 @@ def default_members(box: Box) -> tuple[Members, int]:
 
 def measure_members(operator: Operator, members: Members, resolution: int) -> list[Row]:
     """Every member on the whole grid."""
-    return _rows(members, _measure(operator, members, resolution, every_point=True))
+    return _rows(members, *_measure(operator, members, resolution, every_point=True))
 
 
 def measure_random(operator: Operator, count: int, seed: int, resolution: int) -> Row:
     """Median and worst of random members, each measured at a choice of the grid's points."""
     box = operator.problem.parameters
     members = random_members(box, count, seed) if box.specs else {}
-    rows = _rows(members, _measure(operator, members, resolution, every_point=False))
+    rows = _rows(members, *_measure(operator, members, resolution, every_point=False))
     worst = max(rows, key=lambda row: row["relative_l2"])
     return {
         "count": len(rows),
@@ -84,16 +85,29 @@ def measure_random(operator: Operator, count: int, seed: int, resolution: int) -
         "worst_relative_l2": worst["relative_l2"],
         "worst_max_error": max(row["max_error"] for row in rows),
         "worst": worst,
-    }
+    } | _ratios(rows)
 
 
-def _measure(operator: Operator, members: Members, resolution: int, every_point: bool) -> Errors:
+def _ratios(rows: list[Row]) -> Row:
+    """Estimates over the errors measured: the least, the median and the largest."""
+    if "error_estimate" not in rows[0]:
+        return {}
+    ratios = [row["error_estimate"] / max(row["max_error"], np.finfo(float).tiny) for row in rows]
+    return {"estimate_over_error": [float(f(ratios)) for f in (np.min, np.median, np.max)]}
+
+
+def _measure(
+    operator: Operator, members: Members, resolution: int, every_point: bool
+) -> tuple[Errors, ErrorEstimate | None]:
+    """Errors against the truth, and what the operator says of them itself, if it can."""
+    given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
     # Checked against the box before, with the command's own words.
-    solution = operator(extrapolate=True, **{name: jnp.asarray(value) for name, value in members.items()})
-    return measure(solution, resolution=resolution, every_point=every_point)
+    solution = operator(extrapolate=True, **given)
+    own = solution.error_estimate() if refusal(operator.problem) is None else None
+    return measure(solution, resolution=resolution, every_point=every_point), own
 
 
-def _rows(members: Members, errors: Errors) -> list[Row]:
+def _rows(members: Members, errors: Errors, own: ErrorEstimate | None) -> list[Row]:
     rows = []
     for i in range(len(errors.relative_l2)):
         row = {
@@ -104,6 +118,9 @@ def _rows(members: Members, errors: Errors) -> list[Row]:
             "printed_formula": float(errors.printed_formula[i]),
             "points": int(errors.num_points[i]),
         }
+        if own is not None:
+            row["error_estimate"] = float(np.atleast_1d(own.value)[i])
+            row["error_estimate_is_bound"] = own.bound
         if errors.far_field is not None:
             row["far_field_relative_l2"] = float(errors.far_field[i])
         rows.append(row)
@@ -114,6 +131,7 @@ COLUMNS = {
     "relative_l2": "relative l2",
     "max_error": "max error",
     "max_error_near_boundary": "near the boundary",
+    "error_estimate": "its own estimate",
     "far_field_relative_l2": "far field, relative l2",
     "printed_formula": "the paper's printed formula (no root)",
 }
@@ -122,14 +140,19 @@ COLUMNS = {
 def error_table(rows: list[Row], printed_formula: bool = False) -> str:
     columns = [c for c in COLUMNS if c in rows[0] and (c != "printed_formula" or printed_formula)]
     cells = [[describe(row["parameters"]), *(f"{row[column]:.2e}" for column in columns)] for row in rows]
-    return table(["member", *(COLUMNS[column] for column in columns)], cells)
+    names = COLUMNS | ({"error_estimate": "its own bound"} if rows[0].get("error_estimate_is_bound") else {})
+    return table(["member", *(names[column] for column in columns)], cells)
 
 
 def random_words(found: Row) -> str:
-    return (
+    words = (
         f"{found['count']} random members (seed {found['seed']}): median relative l2 {found['median_relative_l2']:.2e}, worst "
         f"{found['worst_relative_l2']:.2e} at {describe(found['worst']['parameters'])}; max error {found['worst_max_error']:.2e}."
     )
+    if "estimate_over_error" in found:
+        least, median, largest = found["estimate_over_error"]
+        words += f" Own estimate over max error: {least:.2f} to {largest:.2f}, median {median:.2f}."
+    return words
 
 
 def _words(command: Any, report: dict[str, Any]) -> str:

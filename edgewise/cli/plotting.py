@@ -49,6 +49,7 @@ def _field(command: Any) -> Any:
     members, count = choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else middle(box)
     if count > MOST_MEMBERS:
         raise ValueError(f"`--at` asks for {count} members; a picture shows at most {MOST_MEMBERS}. Ask for fewer.")
-    solution = operator(extrapolate=True, **{name: jnp.asarray(value) for name, value in members.items()})
+    given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
+    solution = operator(extrapolate=True, **given)
     truth = reference(solution) if operator.problem.exact is None else None
     return plot.field_figure(solution, resolution=command.resolution, truth=truth, name="prediction")

@@ -69,8 +69,10 @@ def grid_points(boundary_points: np.ndarray, resolution: int, margin: float) -> 
     return np.stack([axis.ravel() for axis in reversed(mesh)], axis=-1)
 
 
-def field_columns(parameters: Mapping[str, Any], points: Any, values: Any) -> dict[str, np.ndarray]:
+def field_columns(parameters: Mapping[str, Any], points: Any, values: Any, errors: Any = None) -> dict[str, np.ndarray]:
     """The columns x, y[, z] and u, or u_re and u_im, of values of shape (m,) or (members, m) at points (m, d).
+
+    With one error a member, the column `error` behind them.
 
     Of several members, one after the other, the parameters come first: `name`, or `name_0`, `name_1`, ... of a vector. They
     have a leading member axis. A parameter called like a column of the field is `parameter_name`.
@@ -99,6 +101,9 @@ def field_columns(parameters: Mapping[str, Any], points: Any, values: Any) -> di
         columns["u_im"] = np.where(np.isnan(flat), np.nan, flat.imag)
     else:
         columns["u"] = flat
+    if errors is not None:
+        # NaN where the field is: nothing is known there.
+        columns["error"] = np.where(np.isnan(flat), np.nan, np.repeat(np.asarray(errors, float), count))
     return columns
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, field_columns, grid_points, read_points, write_field
 from edgewise.cli.runs import choose_members, open_run
+from edgewise.estimate import obeys_maximum, refusal
 from edgewise.learn.operator import Operator
-from edgewise.plot import MARGIN
+from edgewise.plot_samples import MARGIN
 from edgewise.precision import enable_x64
 
 # Members whose fields are evaluated at once.
@@ -32,8 +33,15 @@ def run(command: Any) -> None:
     else:
         points = read_points(command.points, operator.problem.family.dim)
     _check_size(count, len(points))
-    values = np.concatenate([np.atleast_2d(part(points)) for part in _solutions(operator, members, count)])
-    write_field(command.out, field_columns(members, points, values), command.overwrite)
+    known = refusal(operator.problem) is None
+    fields, estimates, refined = [], [], 0
+    for part in _solutions(operator, members, count, command.tol):
+        fields.append(np.atleast_2d(part(points)))
+        refined += int(np.sum(part.stats["refined"])) if command.tol else 0
+        if known:
+            estimates.append(np.atleast_1d(part.stats["error"] if command.tol else part.error_estimate().value))
+    values, errors = np.concatenate(fields), np.concatenate(estimates) if known else None
+    write_field(command.out, field_columns(members, points, values, errors), command.overwrite)
     wrong = int(np.sum(np.isnan(values)))
     report = {
         "run": command.run,
@@ -41,6 +49,9 @@ def run(command: Any) -> None:
         "points": len(points),
         "values": values.size,
         "on_the_wrong_side": wrong,
+        "error": None if errors is None else errors.tolist(),
+        "bound": obeys_maximum(operator.problem),
+        "refined": refined,
         "result": str(operator.result),
         "written": str(command.out),
     }
@@ -49,9 +60,18 @@ def run(command: Any) -> None:
         return
     where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
+    if errors is not None:
+        sure = "at most" if obeys_maximum(operator.problem) else "estimated as"
+        print(
+            f"Error {sure} {errors.max():.1e}{_refined_words(refined, count, command.tol)}; the column `error` has it."
+        )
     if not operator.result.ok:
         print(f"Mind: {operator.result}.")
     print(f"Wrote {command.out}.")
+
+
+def _refined_words(refined: int, count: int, tol: float | None) -> str:
+    return "" if tol is None else f", {refined} of {count} members refined to be within {tol:g}"
 
 
 def _check_size(members: int, points: int) -> None:
@@ -62,15 +82,15 @@ def _check_size(members: int, points: int) -> None:
         )
 
 
-def _solutions(operator: Operator, members: dict[str, np.ndarray], count: int) -> Any:
+def _solutions(operator: Operator, members: dict[str, np.ndarray], count: int, tol: float | None = None) -> Any:
     """Batches of members, one where there are no parameters."""
     if not members:
-        yield operator()
+        yield operator(tol=tol)
         return
     for start in range(0, count, CHUNK):
-        some = {name: jnp.asarray(value[start : start + CHUNK]) for name, value in members.items()}
+        some: dict[str, Any] = {name: jnp.asarray(value[start : start + CHUNK]) for name, value in members.items()}
         # They have been checked against the box already, with the command's own words.
-        yield operator(extrapolate=True, **some)
+        yield operator(tol=tol, extrapolate=True, **some)
 
 
 def _grid(operator: Operator, members: dict[str, np.ndarray], count: int, resolution: int) -> np.ndarray:

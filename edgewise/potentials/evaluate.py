@@ -70,15 +70,16 @@ class Field(eqx.Module):
         value, winding, suspect = jax.vmap(lambda layers: one(layers.plain()))(self.layers)
         return self._whole(quantity, value, target), self._is_right(winding), jnp.any(suspect)
 
-    def anywhere(self, target: Float[Array, " 2"], quantity: Quantity) -> tuple[Inexact[Array, "..."], Array]:
-        """By the rule that each curve needs: the value, and whether the point is on the right side."""
+    def anywhere(self, target: Float[Array, " 2"], *quantities: Quantity) -> tuple[Inexact[Array, "..."], ...]:
+        """By the rule that each curve needs: each quantity, and at last whether the point is on the right side."""
 
         def one(layers):
             weights, winding, on_boundary = layers.source.weights(target, self.side != "exterior")
-            return self._layer(quantity, layers, target, weights), winding, on_boundary
+            return [self._layer(quantity, layers, target, weights) for quantity in quantities], winding, on_boundary
 
-        value, winding, on_boundary = jax.vmap(one)(self.layers)
-        return self._whole(quantity, value, target), jnp.any(on_boundary) | self._is_right(winding)
+        values, winding, on_boundary = jax.vmap(one)(self.layers)
+        wholes = [self._whole(quantity, value, target) for quantity, value in zip(quantities, values, strict=True)]
+        return *wholes, jnp.any(on_boundary) | self._is_right(winding)
 
     def far(self, direction: Float[Array, " 2"]) -> Inexact[Array, ""]:
         """u_inf with u ~ e^{ikr}/√r · u_inf: G(x - y) ~ e^{iπ/4}/√(8πk) · e^{ikr}/√r · e^{-ik x̂·y}."""
