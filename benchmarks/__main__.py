@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, scattering, startup
+from benchmarks import batch_solve, evaluation, operators, scattering, startup, trust
 from benchmarks.harness import environment, write_json
 
 CASES = {
@@ -14,6 +14,7 @@ CASES = {
     "operators": operators,
     "scattering": scattering,
     "startup": startup,
+    "trust": trust,
 }
 
 

@@ -1,8 +1,9 @@
-"""Is a kernel the fundamental solution it claims to be, and is its split right? For equations of one's own."""
+"""Is a kernel the fundamental solution it claims to be, and is its split right? And operators that are wrong on purpose."""
 
 import dataclasses
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from jaxtyping import Array
 from edgewise.geometry.parameters import names_in
 from edgewise.kernels import AbstractKernel, Biharmonic, Helmholtz, Laplace, ModifiedHelmholtz
 from edgewise.kernels.kernel import dot
+from edgewise.learn.operator import Operator
 from edgewise.precision import working_dtype
 from edgewise.quadrature.trial import NODES, layers_error, on_ellipse, run, worst
 
@@ -186,3 +188,14 @@ def _strength(kernel: AbstractKernel, size: float) -> complex:
     # Takes away radius² and radius² log radius, which the lower terms of the equation bring in.
     strength = complex((16 * flux[0] - 8 * flux[1] + flux[2]) / 9)
     return strength if abs(strength.imag) > 1e-6 else strength.real
+
+
+def damaged(operator: Operator, noise: float, seed: int = 0) -> Operator:
+    """The operator with every weight changed at random, by `noise` of the spread of its array: wrong by a known amount.
+
+    To see whether what it says of its own error is true.
+    """
+    draw = np.random.default_rng(seed).standard_normal
+    weights, rest = eqx.partition(operator.network, eqx.is_inexact_array)
+    weights = jax.tree_util.tree_map(lambda w: w + noise * jnp.std(w) * draw(w.shape), weights)
+    return dataclasses.replace(operator, network=eqx.combine(weights, rest))

@@ -11,6 +11,8 @@ from matplotlib.tri import Triangulation
 
 import edgewise as ew
 from edgewise import plot
+from edgewise.evaluation import measure
+from edgewise.testing import damaged
 
 ew.enable_x64()
 folder = Path(__file__).resolve().parent.parent / "docs" / "images"
@@ -116,6 +118,42 @@ def plate():
     save(figure, "plate.png")
 
 
+def estimate():
+    """What operators say of their errors: over the parameter, also outside the box, and for weights that were damaged."""
+    figure = Figure(figsize=(10, 3.8), layout="constrained")
+    over, against = figure.subplots(1, 2)
+    names = {"laplace-star": ("Laplace, bound", "C0"), "biharmonic-star": ("plate, estimate", "C1")}
+    for name, (label, colour) in names.items():
+        operator = ew.pretrained(name)
+        t = np.linspace(0.5, 2.5, 81)
+        solution = operator(t=jnp.asarray(t), extrapolate=True)
+        over.plot(t, solution.error_estimate().value, color=colour, label=label)
+        over.plot(
+            t, measure(solution, resolution=60).max_error, ".", color=colour, markersize=5, label="error measured"
+        )
+        pairs = []
+        for draw, noise in enumerate(10.0 ** np.linspace(-9, 0, 19)):
+            few = jnp.asarray(np.random.default_rng(draw).uniform(1, 2, 4))
+            wrong = damaged(operator, noise, draw)(t=few)
+            pairs.append([measure(wrong, resolution=60).max_error, np.asarray(wrong.error_estimate().value)])
+        against.loglog(*np.concatenate(pairs, axis=1), ".", color=colour, markersize=5, label=label)
+    over.axvspan(1, 2, color="0.93", zorder=0)
+    over.annotate("trained on", (1.5, 0.94), xycoords=("data", "axes fraction"), ha="center", va="top", color="0.4")
+    over.set(yscale="log", xlabel="t", ylabel="largest error of the field")
+    limits = np.array([1e-9, 1e2])
+    for factor, style in ((1, "-"), (10, ":")):
+        against.plot(limits, factor * limits, style, color="0.5", linewidth=0.9, zorder=0)
+    against.annotate("estimate = error", (3e-7, 4e-8), color="0.4", fontsize=9)
+    against.annotate("10 times", (2e-7, 1.2e-5), color="0.4", fontsize=9)
+    against.set(xlabel="largest error measured, weights damaged", ylabel="what the operator says", xlim=limits)
+    for ax in (over, against):
+        ax.legend(frameon=False, fontsize=9)
+        ax.grid(linewidth=0.4, alpha=0.6)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+    save(figure, "estimate.png")
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate"):
+    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate", "estimate"):
         globals()[name]()
