@@ -1,5 +1,6 @@
 """`Solution`: a density on a boundary, read anywhere."""
 
+import dataclasses
 from typing import Any, Literal
 
 import equinox as eqx
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.density import AbstractDensity
+from edgewise.density import AbstractDensity, NodalDensity
 from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
@@ -18,7 +19,7 @@ from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractQuadrature, Graded
 from edgewise.refinement import Factorisation, factorise, refine
 from edgewise.result import Result
 from edgewise.systems import finer_rule
@@ -147,6 +148,23 @@ class Solution(eqx.Module):
         dtype = np.dtype(self.boundary.x.dtype)
         return factorise(self.problem, self.quadrature, self._with_member_axis()[0], dtype)
 
+    def with_density(self, values: Any) -> "Solution":
+        """The same solution with other values of the density at the nodes: to see what an error in it does to the field.
+
+        The constants beside it stay, or are those that go with the density: the mean of an interior Neumann solution.
+        """
+        values = jnp.asarray(values)
+        known: Any = self.density
+        if values.shape != known.values.shape:
+            raise ValueError(
+                f"`values` has shape {values.shape}; expected that of `solution.density.values`, {known.values.shape}."
+            )
+        batch = values if self.batched else values[None]
+        strengths = _strengths(self.problem, self.quadrature, *self._with_member_axis(), batch)
+        density = NodalDensity(known.s, values, self.boundary.components, isinstance(self.quadrature, Graded))
+        strengths = strengths if self.batched else jax.tree_util.tree_map(lambda leaf: leaf[0], strengths)
+        return dataclasses.replace(self, density=density, strengths=strengths)
+
     def __len__(self) -> int:
         if not self.batched:
             raise TypeError(
@@ -262,3 +280,20 @@ def _misfits(
         return misfit(field, problem.member(finer_rule(quadrature), parts[0], field.layers.source.x.dtype))
 
     return jax.lax.map(one, (parameters, strengths))
+
+
+@eqx.filter_jit
+def _strengths(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+    values: Array,
+) -> Strengths:
+    def one(parameters, strengths, values):
+        member = problem.member(quadrature, parameters, values.real.dtype)
+        count = member.boundary.s.shape[0] * member.condition.channels
+        polynomial = member.representation.unknown(member, strengths)[count:]
+        return member.representation.strengths(member, values, polynomial)
+
+    return jax.vmap(one)(parameters, strengths, values)

@@ -82,6 +82,19 @@ def test_unknowns_come_back_from_strengths(name):
         assert jnp.max(jnp.abs(again[n:] - unknown[n:]), initial=0) < 1e-12 * size
 
 
+def test_a_solution_with_another_density():
+    problem = PROBLEMS["neumann"]
+    batch = ew.solve(problem, t=[0.3, 0.5], quadrature=ew.Kress(64))
+    points = jnp.array([[0.2, 0.1], [-0.3, 0.2]])
+    assert jnp.allclose(batch.with_density(batch.density.values)(points), batch(points), atol=1e-13)
+    # Fields are linear in the density.
+    twice = batch[1].with_density(2 * batch[1].density.values)
+    assert jnp.allclose(twice(points), 2 * batch[1](points), atol=1e-12)
+    assert twice.error_estimate().value > 0.1
+    with pytest.raises(ValueError, match=r"shape \(3,\); expected .*density\.values`, \(64,\)"):
+        batch[0].with_density(jnp.zeros(3))
+
+
 @pytest.mark.parametrize("representation", [ew.SingleLayer, ew.Direct])
 def test_learned_unknowns_get_the_charge_that_is_prescribed(representation):
     problem = dataclasses.replace(PROBLEMS["outside"], representation=representation(ew.Laplace(2)), at_infinity=0.7)
