@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from edgewise.learn.collocation import equation
+from edgewise.learn.collocation import Values, equation
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
 from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output
 from edgewise.learn.recipes import NetworkRecipe, Recipe
-from edgewise.potentials import LayerPair, SingleLayer
+from edgewise.potentials import LayerPair, SingleLayer, Strengths
+from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import Kress
 from edgewise.quadrature.rule import sides
-from edgewise.solution import Solution
 
 # Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
 LIMITS = {
@@ -115,11 +115,10 @@ def check_problem(problem: Any) -> None:
         )
 
 
-def check_reads_no_data(solution: Solution) -> None:
+def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> None:
     """Refuses representations whose field needs the boundary data beside the density."""
-    leaves = jax.tree_util.tree_leaves(solution.strengths)
+    leaves = jax.tree_util.tree_leaves(_strengths_of_zero(problem, parameters, dtype))
     if not all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves):
-        problem = solution.problem
         raise ValueError(
             f"`{type(problem.representation).__name__}` with `{type(problem.condition).__name__}` data makes its field from the data "
             "beside the density; an operator has the density alone. Use `SingleLayer(kernel)`, for waves `CombinedField(kernel)`."
@@ -146,6 +145,17 @@ def _check_fields(part: Any, where: str) -> None:
         elif kind is int and not LIMITS[field.name][0] <= value <= LIMITS[field.name][1]:
             low, high = LIMITS[field.name]
             raise ValueError(f"`{name}` must lie in [{low}, {high}], got {value!r}.")
+
+
+@eqx.filter_jit
+def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> Strengths:
+    """The layers of a density of zero: NaN where they read the data, which are NaN here."""
+    member = problem.member(Kress(16), parameters, dtype, data=False)
+    shape = shape_of(problem, dtype)
+    kind = complex_dtype(dtype) if shape.is_complex else dtype
+    zero = jnp.zeros(member.boundary.s.shape[0] * shape.channels, kind)
+    density = member.representation.density(member.boundary, member.condition, zero)
+    return member.representation.strengths(member, density, jnp.zeros(shape.scalars, kind))
 
 
 class Shape(eqx.Module):

@@ -20,7 +20,7 @@ from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.training import Training
+from edgewise.learn.training import Training, check_members
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 from edgewise.validation import check_curves, check_numbers
@@ -80,7 +80,7 @@ def fit(
         raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
     if resume and out is None:
         raise ValueError('`resume=True` continues a run in a folder, and none was given. Write `out="runs/mine"`.')
-    _check_members(problem)
+    _check_members(problem, recipe, int(seed))
     folder = None
     if out is not None:
         folder = Folder(Path(out))
@@ -88,21 +88,22 @@ def fit(
             return load(folder.path, problem, dtype=dtype)
     training = Training(problem, recipe, int(seed))
     run = _Run(training, int(seed), folder, callback, origin, reading)
-    probe = run.operator(FitResult("unconverged", "not trained"))
-    first: dict[str, Any] = {name: value[0] for name, value in training.validation_members.items()}
-    check_reads_no_data(probe(**first))
     return run.go(progress)
 
 
-def _check_members(problem: Problem) -> None:
-    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones."""
+def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
+    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones, and at the data of the run's own."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
     try:
         check_numbers(problem, from_box)
         check_curves(problem, from_box, 16)
+        check_members(problem, recipe, seed)
+        dtype = np.dtype(recipe.dtype)
+        check_reads_no_data(problem, {name: value[0].astype(dtype) for name, value in from_box.items()}, dtype)
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
-            "`fit` trains with values at hand; it cannot be traced. Call it outside `jit` and `grad`."
+            "`fit` needs known numbers and cannot be traced; a number in this problem is traced by `jit`, `vmap` or `grad`. Call "
+            "`fit` outside `jit` and `grad`; the operator can be traced."
         ) from None
 
 
