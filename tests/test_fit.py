@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 
+import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -284,6 +285,17 @@ def test_seeds_decide_everything():
     assert not np.array_equal(weights_of(first), weights_of(other))
     drop = lambda history: [{k: v for k, v in record.items() if k != "seconds"} for record in history]
     assert drop(first.history) == drop(same.history) != drop(other.history)
+
+
+@pytest.mark.parametrize("name", ["gauss-newton", "adam"])
+def test_steps_keep_single_precision(name):
+    """Beside double precision, which would otherwise creep in. Only traced."""
+    problem = single()
+    training = Training(problem, tiny(problem, dtype="float32", optimiser={"name": name}), 0)
+    state = training.start()
+    after = eqx.filter_eval_shape(lambda state: training.advance(state, 0, 1), state)
+    assert {k: v.dtype for k, v in after.items()} == {k: v.dtype for k, v in state.items()}
+    assert after["weights"].dtype == np.float32
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """One training run, ready to go: members, network, and functions that advance it and look at its error."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -185,7 +186,7 @@ def _units(systems: System, sizes: Array, shape: Shape) -> Array:
     channel = jnp.repeat(sizes[: shape.channels], rows // shape.channels)
     # A moment is a sum over the nodes: in units of the sum of its coefficients.
     moments = jnp.mean(jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1), axis=0) * jnp.max(sizes)
-    return jnp.concatenate([channel, moments]) * np.sqrt(systems.rhs.size)
+    return jnp.concatenate([channel, moments]) * math.sqrt(systems.rhs.size)
 
 
 @eqx.filter_jit
