@@ -66,6 +66,13 @@ def test_nothing_is_overwritten_unasked(operator, run):
     assert [entry.name for entry in run.parent.iterdir()] == ["run"]
 
 
+def test_rounded_weights_are_not_saved(run, tmp_path):
+    rounded = ew.load(run, PROBLEM, dtype="float32")
+    with pytest.raises(ValueError, match=r"trained in float64 and opened in float32.*Save the one opened in float64"):
+        rounded.save(tmp_path / "rounded")
+    assert not (tmp_path / "rounded").exists()
+
+
 def test_a_problem_must_be_handed_over(run):
     with pytest.raises(ValueError, match=r"a problem of yours; no code is stored.*`load\(path, problem\)`"):
         ew.load(run)

@@ -176,4 +176,10 @@ def by_path(network: Any) -> tuple[dict[str, Any], Any]:
 
 def named_arrays(network: AbstractNetwork, dtype: str | None = None) -> dict[str, np.ndarray]:
     """The arrays by where they are in the network; in the precision of training, which they come from."""
-    return {name: np.asarray(leaf, dtype or leaf.dtype) for name, leaf in by_path(network)[0].items()}
+    leaves = by_path(network)[0]
+    if dtype == "float64" and any(leaf.dtype == np.float32 for leaf in leaves.values()):
+        raise ValueError(
+            "This operator was trained in float64 and opened in float32: its weights are rounded, and saved they would not be what "
+            "its `stats` speak of. Save the one opened in float64: open it without `dtype`."
+        )
+    return {name: np.asarray(leaf, dtype or leaf.dtype) for name, leaf in leaves.items()}
