@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 import time
 
 import jax.numpy as jnp
@@ -11,7 +12,9 @@ from members import LAPLACE
 from training import BOX, MILD, assert_same, single, times_t, tiny
 
 import edgewise as ew
-from edgewise.learn.runs import compare, describe
+from edgewise.cli import main
+from edgewise.learn.loading import folder
+from edgewise.learn.runs import compare, describe, read_history
 from edgewise.learn.storage import load_arrays, save_arrays
 
 PROBLEM = single()
@@ -189,6 +192,69 @@ DAMAGE = {
     ),
     "weights that are not finite": (no_number, "not finite"),
 }
+
+
+HISTORY = {
+    "not JSON": (b"{,\n", "is not a record in JSON"),
+    "a list": (b"[1]\n", "is not a record in JSON"),
+    "not text": (b'{"step": 1, "loss": "\xff"}\n', "is not a record in JSON"),
+    "no whole step": (b'{"step": "x", "loss": 1.0, "misfit": 1.0}\n', "has the step 'x'"),
+    "no loss": (b'{"step": 1, "misfit": 1.0}\n', "has the loss None, expected a number"),
+    "a loss of text": (b'{"step": 1, "loss": "x", "misfit": 1.0}\n', "has the loss 'x', expected a number"),
+    "no misfit": (b'{"step": 1, "loss": 1.0, "misfit": null}\n', "has the misfit None, expected a number"),
+    "a largest misfit of text": (
+        b'{"step": 1, "loss": 1.0, "misfit": 1.0, "misfit_max": "x"}\n',
+        "has the misfit_max 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HISTORY)
+def test_a_damaged_history_names_its_line(what, tmp_path):
+    line, words = HISTORY[what]
+    good = b'{"step": 1, "loss": 1.0, "misfit": Infinity}\n'
+    (tmp_path / "metrics.jsonl").write_bytes(good + line + good)
+    with pytest.raises(
+        ValueError, match=r"metrics\.jsonl` is damaged: line 2 .*Correct that line, or delete the file"
+    ) as caught:
+        read_history(tmp_path)
+    assert words in str(caught.value)
+
+
+EDITED = {
+    "features": (forged(recipe__network__features="foo"), "`recipe.network.features` must be one of 'harmonics'"),
+    "a size": (forged(recipe__network__p="x"), "`recipe.network.p` must be of type int, got 'x'"),
+    "measured": (forged(stats__measured=[1]), "no proper 'stats'"),
+    "measured in words": (forged(stats__measured={"a": "b"}), "no proper 'stats'"),
+    "a misfit of text": (forged(stats__misfit="small"), "no proper 'stats'"),
+    "status": (forged(status="done"), "its 'status' is 'done'"),
+    "no result": (forged(result=None), "its 'status' is finished, but it has no 'result'"),
+}
+
+
+@pytest.mark.parametrize("what", EDITED)
+def test_info_says_what_was_edited_and_where(what, tmp_path, capsys):
+    damage, words = EDITED[what]
+    run = tmp_path / "run"
+    shutil.copytree(folder("laplace-star"), run)
+    assert main(["info", str(run)]) == 0
+    damage(run)
+    assert main(["info", str(run)]) == 1
+    said = capsys.readouterr().err
+    assert f"`{run}/config.json` is damaged: " in said and words in said
+
+
+def test_a_run_that_only_says_it_is_finished_keeps_its_state(operator, run):
+    """The state is all that it can be continued from."""
+    (run / "state.safetensors").write_text("precious")
+    forged(result=None)(run)
+    with pytest.raises(ValueError, match=r"no 'result'.*continue the run with `resume=True`"):
+        ew.fit(PROBLEM, operator.recipe, seed=7, out=run, resume=True)
+    forged(result={"code": "converged", "message": "converged"})(run)
+    (run / "weights.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"weights\.safetensors"):
+        ew.fit(PROBLEM, operator.recipe, seed=7, out=run, resume=True)
+    assert (run / "state.safetensors").read_text() == "precious"
 
 
 @pytest.mark.parametrize("what", DAMAGE)

@@ -85,7 +85,10 @@ def fit(
     if out is not None:
         folder = Folder(Path(out))
         if folder.open(problem, recipe, int(seed), resume, origin):
-            return load(folder.path, problem, dtype=dtype)
+            operator = load(folder.path, problem, dtype=dtype)
+            # Only now: what could not be read, a person may still want to mend.
+            folder.tidy()
+            return operator
     training = Training(problem, recipe, int(seed))
     run = _Run(training, int(seed), folder, callback, origin, reading)
     return run.go(progress)

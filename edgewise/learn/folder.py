@@ -53,10 +53,7 @@ class Folder:
         if CONFIG in found:
             self.config = read_config(path)
             self._check_same(problem, recipe, seed)
-            if self.config["status"] != "finished":
-                return False
-            self._tidy()
-            return True
+            return self.config["status"] == "finished"
         if found:
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
@@ -97,9 +94,9 @@ class Folder:
         self._write_config()
         with (self.path / LOG).open("a") as file:
             file.write(f"{operator.result}\n")
-        self._tidy()
+        self.tidy()
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """A finished run needs no state, nor what a write that was cut short left behind."""
         for entry in self.path.iterdir():
             if entry.name == STATE or entry.name.startswith(LEFTOVERS):

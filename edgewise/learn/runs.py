@@ -141,10 +141,17 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"`{file}` is damaged: it has no proper {wrong[0]!r}. Copy it again, or train again.")
     if config["format"] != FORMAT:
         raise ValueError(f"`{file}` has format {config['format']}; this version reads {FORMAT}. Update edgewise.")
-    result = config.get("result")
+    result, status = config.get("result"), config["status"]
     if result is not None and not (_is_text(result) and set(result) == {"code", "message"}):
         raise ValueError(f"`{file}` is damaged: its 'result' is not one. Copy it again, or train again.")
-    for part, good in (("problem", _is_text(config["problem"])), ("stats", isinstance(config.get("stats", {}), dict))):
+    if status not in ("training", "finished"):
+        raise ValueError(f"`{file}` is damaged: its 'status' is {status!r}. Copy it again, or train again.")
+    if status == "finished" and result is None:
+        raise ValueError(
+            f"`{file}` is damaged: its 'status' is finished, but it has no 'result'. Write \"training\" there to continue the run with "
+            "`resume=True` (`--resume`), or train again."
+        )
+    for part, good in (("problem", _is_text(config["problem"])), ("stats", _are_stats(config.get("stats", {})))):
         if not good:
             raise ValueError(f"`{file}` is damaged: it has no proper {part!r}. Copy it again, or train again.")
     return config
@@ -154,19 +161,55 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
+def _are_stats(value: Any) -> bool:
+    """Whether what commands print as numbers is numbers; anything else may be there too."""
+    if not isinstance(value, dict) or not isinstance(value.get("measured", {}), dict):
+        return False
+    numbers = [value[name] for name in ("steps", "seconds", "weights", "misfit", "misfit_max") if name in value]
+    return all(map(_is_number, [*numbers, *value.get("measured", {}).values()]))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def read_history(path: Path) -> list[dict[str, Any]]:
     """The records of a run, but for a last line that was cut off."""
     file = path / METRICS
+    lines = file.read_bytes().split(b"\n") if file.is_file() else []
     records = []
-    for line in file.read_text().splitlines() if file.is_file() else []:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            record = json.loads(line)
+            record = json.loads(line.decode())
         except (ValueError, RecursionError):
+            record = None
+        wrong = _flaw(record)
+        if wrong and number == len(lines):
+            # A line ends with a line break: this one was being written when the program ended.
             break
-        if not isinstance(record, dict) or not isinstance(record.get("step"), int):
-            break
+        if wrong:
+            raise ValueError(
+                f"`{file}` is damaged: line {number} {wrong}. Correct that line, or delete the file, which nothing but the history "
+                "is read from."
+            )
         records.append(record)
     return records
+
+
+def _flaw(record: Any) -> str | None:
+    """What keeps a line from being a record; None where nothing does."""
+    if not isinstance(record, dict):
+        return "is not a record in JSON"
+    step = record.get("step")
+    if isinstance(step, bool) or not isinstance(step, int) or step < 0:
+        return f"has the step {step!r}, expected a whole number"
+    known = {"loss": None, "misfit": None} | record
+    for name in ("loss", "misfit", "misfit_max", "seconds"):
+        if name in known and not _is_number(known[name]):
+            return f"has the {name} {known[name]!r}, expected a number"
+    return None
 
 
 def by_path(network: Any) -> tuple[dict[str, Any], Any]:
