@@ -67,6 +67,24 @@ def test_interrupted_by_a_person(name, save_every, whole, tmp_path, monkeypatch)
     assert_same(ew.load(path, PROBLEM), whole[name])
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit("mine")], ids=["an error", "an exit"])
+def test_a_callback_that_fails_loses_nothing(error, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "SAVE_EVERY", 1e9)
+    path, recipe, seen = tmp_path / "run", RECIPES["gauss-newton"], []
+
+    def fail(record):
+        seen.append(record)
+        if len(seen) == 2:
+            raise error
+
+    with pytest.raises(type(error), match="mine"):
+        ew.fit(PROBLEM, recipe, out=path, callback=fail)
+    assert [record["step"] for record in ew.load(path, PROBLEM).history] == [1, 2]
+    again = []
+    assert_same(ew.fit(PROBLEM, recipe, out=path, resume=True, callback=again.append), whole["gauss-newton"])
+    assert [record["step"] for record in again] == [3]
+
+
 @pytest.mark.parametrize("place", ["misfit", "advance"])
 def test_interrupted_between_a_step_and_its_record(place, whole, tmp_path, monkeypatch):
     """The state that is kept has all its records, wherever the key was pressed."""

@@ -13,6 +13,7 @@ from training import BOX, MILD, assert_same, single, times_t, tiny
 
 import edgewise as ew
 from edgewise.cli import main
+from edgewise.learn.folder import Folder
 from edgewise.learn.loading import folder
 from edgewise.learn.runs import compare, describe, read_history
 from edgewise.learn.storage import load_arrays, save_arrays
@@ -60,13 +61,61 @@ def test_nothing_is_overwritten_unasked(operator, run):
     (run / "notes.txt").unlink()
     (run / "log.txt").write_text("old")
     # What a write that was cut short left behind is nobody's work.
-    (run / ".state.safetensors-x1").write_text("half")
+    (run / ".state.safetensors-x1_abc2d.part").write_text("half")
     operator.save(run, overwrite=True)
     assert "converged" in (run / "log.txt").read_text()
     with pytest.raises(ValueError, match=r"is a file; expected a folder.*Name another one"):
         operator.save(run / "log.txt")
     # Nothing was left beside it.
     assert [entry.name for entry in run.parent.iterdir()] == ["run"]
+    (run / ".config.json-mine").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"no part of a run \(\.config\.json-mine\)"):
+        operator.save(run, overwrite=True)
+
+
+def test_a_link_to_a_run_stays_one(operator, run):
+    link = run.parent / "link"
+    link.symlink_to(run)
+    (run / "log.txt").write_text("old")
+    operator.save(link, overwrite=True)
+    assert link.is_symlink() and "converged" in (run / "log.txt").read_text()
+
+
+def test_folders_that_cannot_be_are_refused_in_words(operator, tmp_path, monkeypatch):
+    (tmp_path / "file.py").write_text("")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for path in (".", "..", "", tmp_path):
+        with pytest.raises(
+            ValueError, match=r"the folder that this program works in, or one above it.*such as `runs/mine`"
+        ):
+            operator.save(path, overwrite=True)
+    for path in (tmp_path / "file.py/run", "/proc/run", "n" * 300 + "/run"):
+        with pytest.raises((OSError, ValueError), match=r"Name (one in a folder|another)"):
+            operator.save(path)
+        with pytest.raises(OSError, match=r"could not be made: .*Name one in a folder that exists"):
+            ew.fit(PROBLEM, operator.recipe, out=path)
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_two_runs_do_not_share_a_folder(operator, run):
+    pytest.importorskip("fcntl")
+    forged(status="training", result=None)(run)
+    first, second = Folder(run), Folder(run)
+    ready = (PROBLEM, operator.recipe, 7, True, None)
+    first.open(*ready)
+    with pytest.raises(OSError, match=r"Another process is training into `.*run`\. Wait until it has ended, or name"):
+        second.open(*ready)
+    with pytest.raises(OSError, match=r"Another process is training into"):
+        operator.save(run, overwrite=True)
+    first.close()
+    first.close()
+    second.open(*ready)
+    second.close()
+    # One that is refused does not keep the folder to itself.
+    with pytest.raises(ValueError, match="has seed 7, got 8"):
+        first.open(PROBLEM, operator.recipe, 8, True, None)
+    operator.save(run, overwrite=True)
 
 
 def test_rounded_weights_are_not_saved(run, tmp_path):

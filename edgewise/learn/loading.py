@@ -1,5 +1,6 @@
 """Operators from folders: one's own runs, and those that ship with the package."""
 
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     >>> ew.pretrained("laplace-star").problem.parameters.names
     ('t',)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f'`path` must be the path of a run\'s folder, got {path!r}. Write `load("runs/mine")`.')
     path = Path(path)
     real = working_dtype(dtype)
     config = read_config(path)

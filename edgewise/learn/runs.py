@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from edgewise import __version__
-from edgewise.files import write_text
+from edgewise.files import is_unfinished, lock, make_folder, with_words, write_text
 from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
@@ -33,8 +33,6 @@ CONFIG, WEIGHTS, STATE, METRICS, LOG = (
     "log.txt",
 )
 FILES = (CONFIG, WEIGHTS, STATE, METRICS, LOG)
-# How `files.write` names what it has not yet moved to its place.
-LEFTOVERS = tuple(f".{name}-" for name in FILES)
 # A configuration is a few kilobytes; one of this size is something else.
 MOST_BYTES = 2**22
 
@@ -77,9 +75,8 @@ def save_run(
     history: list[dict[str, Any]],
     overwrite: bool = False,
 ) -> None:
-    """Writes a finished run into a folder: made beside it, then moved there whole."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
+    """Writes a finished run into a folder: made beside it, then moved there whole. A link stays one, to the new run."""
+    path = _target(path)
     if path.exists() and any(path.iterdir()) and not overwrite:
         raise FileExistsError(f"`{path}` has files in it. Name a new folder, or pass `overwrite=True`.")
     if path.exists() and overwrite:
@@ -88,8 +85,39 @@ def save_run(
             raise FileExistsError(
                 f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. Name another folder."
             )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    make_folder(path.parent)
+    release = lock(path) if path.exists() else lambda: None
+    try:
+        _replace(path, config, arrays, history)
+    finally:
+        release()
+
+
+def _target(path: Path) -> Path:
+    """Where the folder really is; refuses what cannot be replaced."""
+    try:
+        found = path.resolve()
+        if found.exists() and not found.is_dir():
+            raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
+    except (OSError, RuntimeError) as error:
+        # Older versions of Python raise a RuntimeError for links in a circle.
+        raise OSError(f"`{path}` cannot be a folder for the run: {error}. Name another one.") from error
+    if Path.cwd().is_relative_to(found):
+        raise ValueError(
+            f"`{path}` is the folder that this program works in, or one above it, and cannot be replaced. Name a folder in it, "
+            "such as `runs/mine`."
+        )
+    return found
+
+
+def _replace(
+    path: Path, config: dict[str, Any], arrays: Mapping[str, np.ndarray], history: list[dict[str, Any]]
+) -> None:
+    try:
+        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    except OSError as error:
+        words = f"Nothing can be written to the folder `{path.parent}`: {error.strerror or error}. Name another one."
+        raise with_words(error, words) from error
     try:
         made.chmod(0o755)
         save_arrays(made / WEIGHTS, arrays)
@@ -110,7 +138,7 @@ def save_run(
 
 def present(path: Path) -> list[str]:
     """What is in a folder, but for what an interrupted write left behind, which is nobody's work."""
-    return [entry.name for entry in path.iterdir() if not entry.name.startswith(LEFTOVERS)]
+    return [entry.name for entry in path.iterdir() if not is_unfinished(entry.name, FILES)]
 
 
 def as_json(config: dict[str, Any]) -> str:
@@ -142,7 +170,7 @@ def read_config(path: Path) -> dict[str, Any]:
     if config["format"] != FORMAT:
         raise ValueError(f"`{file}` has format {config['format']}; this version reads {FORMAT}. Update edgewise.")
     result, status = config.get("result"), config["status"]
-    if result is not None and not (_is_text(result) and set(result) == {"code", "message"}):
+    if result is not None and not (is_text(result) and set(result) == {"code", "message"}):
         raise ValueError(f"`{file}` is damaged: its 'result' is not one. Copy it again, or train again.")
     if status not in ("training", "finished"):
         raise ValueError(f"`{file}` is damaged: its 'status' is {status!r}. Copy it again, or train again.")
@@ -151,13 +179,13 @@ def read_config(path: Path) -> dict[str, Any]:
             f"`{file}` is damaged: its 'status' is finished, but it has no 'result'. Write \"training\" there to continue the run with "
             "`resume=True` (`--resume`), or train again."
         )
-    for part, good in (("problem", _is_text(config["problem"])), ("stats", _are_stats(config.get("stats", {})))):
+    for part, good in (("problem", is_text(config["problem"])), ("stats", _are_stats(config.get("stats", {})))):
         if not good:
             raise ValueError(f"`{file}` is damaged: it has no proper {part!r}. Copy it again, or train again.")
     return config
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
