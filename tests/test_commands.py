@@ -14,6 +14,7 @@ from edgewise.cli.members import random_members
 from edgewise.cli.runs import middle
 from edgewise.evaluation import measure
 from edgewise.learn import fit as fitting
+from edgewise.learn import loading
 from edgewise.learn.operator import FitResult
 
 FILE = """
@@ -90,8 +91,14 @@ def test_train_says_what_it_does_and_what_came_out(here, said):
 def test_a_finished_run_is_not_trained_again(here, said):
     before = (here / "run/weights.safetensors").read_bytes()
     report = json.loads(said("train", "mine.py:problem", "--out", "run", "--resume", "--json"))
-    assert report["recipe"]["collocation"]["members"] == 6 and report["result"]["code"] == "converged"
+    assert (
+        report["was_finished"]
+        and report["recipe"]["collocation"]["members"] == 6
+        and report["result"]["code"] == "converged"
+    )
     assert (here / "run/weights.safetensors").read_bytes() == before
+    out = said("train", "mine.py:problem", "--out", "run", "--resume")
+    assert out.startswith("`run` was finished already; nothing was trained.") and "written" not in out
 
 
 def test_interrupted_and_continued_is_as_uninterrupted(here, said, capsys, monkeypatch):
@@ -106,6 +113,31 @@ def test_interrupted_and_continued_is_as_uninterrupted(here, said, capsys, monke
     first, second = (ew.load(name, _problem(here)) for name in ("run", "stopped"))
     for a, b in zip(*(jax.tree_util.tree_leaves(operator.network) for operator in (first, second)), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_interrupted_before_a_step(here, said, capsys, monkeypatch):
+    """What was kept are the weights that the network started from, and everyone is told."""
+
+    def stop(run):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting._Run, "_advance", stop)
+        assert main(["train", "mine.py:problem", "--out", "begun", *OPTIONS]) == 130
+    command = "edgewise train mine.py:problem --out begun --resume"
+    assert f"interrupted before a step was finished; continue with: {command}" in capsys.readouterr().err
+    assert f"not finished, no step was finished: `{command}`" in said("info", "begun")
+    assert main(["predict", "begun", "--at", "t=0.5", "--grid", "9", "--out", "begun.csv"]) == 0
+    words = f"Mind: interrupted before a step was finished: its weights are random numbers; `{command}` trains it."
+    assert words in capsys.readouterr().err
+    with pytest.MonkeyPatch.context() as patch:
+        warned = []
+        patch.setattr(loading.logger, "warning", lambda words, *args: warned.append(words % args))
+        ew.load("begun", _problem(here))
+    assert "random numbers" in warned[0] and "fit(..., out='begun', resume=True)" in warned[0]
+    (here / "begun/weights.safetensors").unlink()
+    assert main(["evaluate", "begun"]) == 1
+    assert f"it has no weights.safetensors yet. Continue it with `{command}`" in capsys.readouterr().err
 
 
 def _stop_at(step, record):
@@ -257,7 +289,7 @@ TRAIN = ["train", "mine.py:problem", "--out", "new"]
 PREDICT = ["predict", "run", "--at", "t=0.5", "--out", "new.csv"]
 WRONG = {
     "no such preset": (["train", "laplce-star", "--out", "new"], ["Did you mean `laplace-star`?"]),
-    "no such recipe": ([*TRAIN, "--recipe", "bets"], ["'bets'", "default, best, paper"]),
+    "no such recipe": ([*TRAIN, "--recipe", "bets"], ["'bets'", "default, best, paper", "`--recipe default`"]),
     "no such group": ([*TRAIN, "--recipe.optimizer.steps", "5"], ["no `optimizer`", "Did you mean", "optimiser"]),
     "no such field": ([*TRAIN, "--recipe.optimiser.step", "5"], ["no `step`", "there are name, steps", "Did you mean"]),
     "a group": ([*TRAIN, "--recipe.optimiser", "5"], ["a group of name, steps", "--recipe.optimiser.name"]),
@@ -309,7 +341,8 @@ def test_wrong_calls(here, capsys, case):
         (here / name).write_text("mine")
     args, words = WRONG[case]
     assert main(args) == 1
-    err = capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
     assert err.startswith("edgewise: ") and "Traceback" not in err
     assert [word for word in words if word not in err] == [], err
     assert not (here / "new").exists() and not list(here.glob("new.*"))

@@ -97,7 +97,7 @@ class Plot:
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
     history: Flag = False
-    """Draw loss and validation error over the steps of training instead."""
+    """Draw loss and misfit over the steps of training instead."""
     resolution: int = 200
     """Points along the longer side of the picture's grid."""
     extrapolate: Flag = False

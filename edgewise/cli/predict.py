@@ -49,8 +49,6 @@ def run(command: Any) -> None:
         return
     where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
-    if not operator.result.ok:
-        print(f"Mind: {operator.result}.")
     print(f"Wrote {command.out}.")
 
 

@@ -29,7 +29,7 @@ from edgewise.validation import check_curves, check_numbers
 
 logger = logging.getLogger("edgewise")
 
-# An improvement of the validation error smaller than this share does not count.
+# An improvement of the misfit smaller than this share does not count.
 SHARE = 0.1
 # How often a diverging run is stepped back and tried with half the step before it is given up.
 RETRIES = 5
@@ -239,17 +239,17 @@ class _Run:
             )
             return FitResult("diverged", words)
         if self.step and self.best_error <= validation.floor:
-            return self._verdict(f"the validation error is below {validation.floor:.0e}")
+            return self._verdict(f"the misfit is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
-            return self._verdict("the validation error no longer falls")
+            return self._verdict("the misfit no longer falls")
         if "damping" in self.state and self._stands_still():
-            return self._verdict("neither residual nor validation error falls any more")
+            return self._verdict("neither loss nor misfit falls any more")
         if self.step >= self.recipe.optimiser.steps:
             return self._verdict(f"{self.step} steps are done")
         return None
 
     def _stands_still(self) -> bool:
-        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the validation error fell by a tenth."""
+        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the misfit fell by a tenth."""
         if len(self.history) < 3:
             return False
         before, *after = self.history[-3:]
