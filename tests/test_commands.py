@@ -229,6 +229,12 @@ def test_predict(here, said):
     out = said("predict", "run", "--at", "t=0:1:3", "--grid", "9", "--out", "fields/field.csv")
     assert "3 members" in out and "NaN" in out
     assert (here / "fields/field.csv").read_text().startswith("t,x,y,u\n")
+    out = said("predict", "run", "--at", "t=0:1:3", "--grid", "9", "--out", "grid.npz")
+    found = np.load(here / "grid.npz")
+    members, rows, columns = found["shape"]
+    assert members == 3 and max(rows, columns) == 9 and f"a grid of {columns} x {rows}, x running fastest" in out
+    t, x, y = (found[name].reshape(found["shape"]) for name in ("t", "x", "y"))
+    assert np.all(np.diff(t, axis=0) > 0) and np.all(np.diff(y, axis=1) > 0) and np.all(np.diff(x, axis=2) > 0)
     said(*args, "--out", "field.npz", "--overwrite")
     said("predict", "run", "--at", "t=1.5", "--extrapolate", "--grid", "4", "--out", "beyond.csv")
 
@@ -273,7 +279,8 @@ def test_shipped_operators_are_found_by_name(here, said, monkeypatch):
     assert json.loads(said("info", "laplace-star", "--json"))["run"] == str(here / "run")
     found = {one["name"]: one["operator"] for one in json.loads(said("list", "--json"))}
     assert found["laplace-star"]["misfit"] < 1e-3 and found["laplace-quadratic"] is None
-    assert "a trained operator ships" in said("list")
+    assert "a trained operator ships, relative misfit " in said("list")
+    assert "on the worst of 4 unseen members" in said("list")
 
 
 def test_middle_of_every_kind_of_parameter():

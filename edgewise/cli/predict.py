@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.cli.output import to_json
-from edgewise.cli.points import check_output, field_columns, grid_points, read_points, write_field
+from edgewise.cli.points import check_output, field_columns, grid_points, grid_shape, read_points, write_field
 from edgewise.cli.runs import choose_members, open_run
 from edgewise.learn.operator import Operator
 from edgewise.plot import MARGIN
@@ -33,12 +33,15 @@ def run(command: Any) -> None:
         points = read_points(command.points, operator.problem.family.dim)
     _check_size(count, len(points))
     values = np.concatenate([np.atleast_2d(part(points)) for part in _solutions(operator, members, count)])
-    write_field(command.out, field_columns(members, points, values), command.overwrite)
+    sides = None if command.grid is None else grid_shape(points)
+    shape = None if sides is None else ((count, *sides) if count > 1 else sides)
+    write_field(command.out, field_columns(members, points, values), command.overwrite, shape)
     wrong = int(np.sum(np.isnan(values)))
     report = {
         "run": command.run,
         "members": count,
         "points": len(points),
+        "shape": shape,
         "values": values.size,
         "on_the_wrong_side": wrong,
         "result": str(operator.result),
@@ -48,6 +51,8 @@ def run(command: Any) -> None:
         print(to_json(report))
         return
     where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
+    if sides is not None:
+        where += f", a grid of {' x '.join(map(str, reversed(sides)))}, x running fastest"
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
     print(f"Wrote {command.out}.")
 
