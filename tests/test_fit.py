@@ -13,7 +13,7 @@ from members import entire
 from training import PROBLEMS, adam, single, times_t, tiny
 
 import edgewise as ew
-from edgewise import linear, solver
+from edgewise import linear, solver, systems
 from edgewise.learn import fit as fitting
 from edgewise.learn.networks import split_trainable
 from edgewise.learn.optimisers import gauss_newton_start, gauss_newton_step, stacked
@@ -56,7 +56,11 @@ def guarded():
 
     problem = single(data, exact=times_t)
     with pytest.MonkeyPatch.context() as patch:
-        for module, names in ((solver, ("solve", "_solve_system", "_iterate")), (linear, ("direct", "gmres"))):
+        for module, names in (
+            (solver, ("solve", "solve_system")),
+            (systems, ("solve_system", "_iterate")),
+            (linear, ("direct", "gmres")),
+        ):
             for name in names:
                 patch.setattr(module, name, forbidden)
         operator = ew.fit(problem, tiny(problem))
