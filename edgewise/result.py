@@ -23,7 +23,7 @@ class Code(enum.IntEnum):
 
 MESSAGES = {
     Code.CONVERGED: "converged",
-    Code.UNTRAINED: "the operator's misfit on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
+    Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
     "or use `solve`",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
     Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `method="direct"`, or a larger `tol`',
