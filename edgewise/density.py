@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.geometry.union import turn_of
 from edgewise.special import interpolate
 
 
@@ -40,7 +41,7 @@ class NodalDensity(AbstractDensity):
             )
         nodes = self.s.reshape(self.components, -1)
         values = self.values.reshape(*self.values.shape[:-1], self.components, -1)
-        turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, self.components - 1) if self.components > 1 else 0
+        turn = turn_of(s, self.components) if self.components > 1 else 0
         # Nodes are at s = ±2πj/n modulo 2π, minus where a clockwise curve was turned round.
         sigma = jnp.sign(nodes[turn, 2] - nodes[turn, 1]) * s
         return jnp.vectorize(lambda v: interpolate(v, sigma), signature="(n)->()")(values[..., turn, :])

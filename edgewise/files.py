@@ -1,11 +1,23 @@
 """Whole files or none: a reader finds the old file or the new one, never half."""
 
 import contextlib
+import errno
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no locks of this kind; there nothing is locked.
+    fcntl = None
+
+# How a file is called that has not yet been moved to its place. Nobody else names files so, and what a program that was
+# killed left behind can be told by it.
+UNFINISHED = ".part"
 
 
 def write(path: Path, save: Callable[[BinaryIO], Any]) -> None:
@@ -28,6 +40,66 @@ def write_text(path: Path, text: str) -> None:
     write(path, lambda file: file.write(text.encode()))
 
 
+def is_unfinished(name: str, of: tuple[str, ...]) -> bool:
+    """Whether a file is what `write` left behind of one of these when it was cut short.
+
+    >>> is_unfinished(".log.txt-k3_x9a2b.part", ("log.txt",)), is_unfinished(".log.txt-mine", ("log.txt",))
+    (True, False)
+    """
+    return any(re.fullmatch(rf"\.{re.escape(file)}-\w{{8}}{re.escape(UNFINISHED)}", name) for file in of)
+
+
+def make_folder(path: Path) -> None:
+    """Makes a folder, and those above it; an error of the system's says what to do."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"`{path}` is a file; expected a folder. Name another one.")
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise with_words(
+            error,
+            f"The folder `{path}` could not be made: {error.strerror or error}. Name one in a folder that exists and that you "
+            "may write to.",
+        ) from error
+
+
+def lock(folder: Path) -> Callable[[], None]:
+    """Keeps other programs that ask for it out of a folder until what it returns is called, or this program ends.
+
+    The folder itself is locked, so that no file has to be made and none is left behind. Where a system or a file system has
+    no such locks, nothing is locked.
+    """
+    if fcntl is None:
+        return lambda: None
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return lambda: None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if error.errno != errno.EWOULDBLOCK:
+            return lambda: None
+        words = f"Another process is training into `{folder}`. Wait until it has ended, or name another folder."
+        raise with_words(error, words) from None
+    return _Lock(handle).release
+
+
+class _Lock:
+    """A lock that is held; given back once, since the number of its file may soon be another's."""
+
+    def __init__(self, handle: int):
+        self.handle: int | None = handle
+
+    def release(self) -> None:
+        if self.handle is not None and fcntl is not None:
+            # Not by closing it alone: a child of this process may hold it open too.
+            fcntl.flock(self.handle, fcntl.LOCK_UN)
+            os.close(self.handle)
+        self.handle = None
+
+
 def with_words(error: OSError, words: str) -> OSError:
     """An error of the same kind (`PermissionError` and so on) with a message that helps."""
     # OSError itself picks the kind by number. The class of `error` may be another library's, with other arguments.
@@ -38,7 +110,7 @@ def with_words(error: OSError, words: str) -> OSError:
 
 
 def _write(path: Path, save: Callable[[BinaryIO], Any]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             save(file)

@@ -24,14 +24,16 @@ def training_figure(history: Records) -> "Figure":
     for key, label, style in (
         ("loss", "loss", "o-"),
         ("misfit", "misfit of unseen members", "s-"),
-        ("misfit_max", "in the maximum norm", ":"),
+        ("misfit_max", "the same in the maximum norm", "^:"),
     ):
         _line(ax, steps, history, key, label, style)
     ax.set_xlabel("step")
     if steps[-1] >= 100 * max(1, steps[0]):
         ax.set_xscale("log")
     else:
-        ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
+        # Half a step of room, so that one or two records do not stretch over fractions of a step.
+        ax.set_xlim(*np.clip(ax.get_xlim(), [-np.inf, steps[-1] + 0.5], [steps[0] - 0.5, np.inf]))
+        ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     _tidy(ax)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from edgewise.potentials import Member, Neumann, Strengths
+from edgewise.potentials import Member, Strengths
 from edgewise.quadrature import Graded
 from edgewise.result import Code
 from edgewise.special import tail
-from edgewise.validation import Settings
+from edgewise.validation import Settings, rounding_of_integrals
 
 
 def resolution_of(member: Member, strengths: Strengths) -> tuple[Array, Array]:
@@ -57,11 +57,7 @@ def code_of(member: Member, resolution: Array, growth: Array, residual: Array, s
     code = jnp.where(resolution <= jnp.maximum(settings.tol, rounding), Code.CONVERGED, Code.UNRESOLVED)
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
     code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
-    laplacian = member.representation.kernel.polynomials == 1
-    if laplacian and isinstance(member.condition, Neumann) and member.side == "interior":
-        # The square root of rounding: what data computed in this precision can be expected to satisfy, with room.
-        allowed = jnp.sqrt(jnp.finfo(settings.dtype).eps) * member.integral(jnp.abs(member.data))
-        resolved = code == Code.CONVERGED
-        code = jnp.where(resolved & (jnp.abs(member.integral(member.data)) > allowed), Code.INCOMPATIBLE, code)
+    unbalanced = member.imbalance > rounding_of_integrals(settings.dtype)
+    code = jnp.where((code == Code.CONVERGED) & unbalanced, Code.INCOMPATIBLE, code)
     finite = jnp.all(jnp.isfinite(member.data)) & jnp.all(jnp.isfinite(member.value_weight))
     return jnp.where(finite, code, Code.NOT_FINITE)

@@ -1,4 +1,4 @@
-"""What `solve` refuses, and in which words: options, curves and data that no rule could serve."""
+"""What `solve` and `fit` refuse, and in which words: options, curves and data that no rule could serve."""
 
 import dataclasses
 from typing import Any, Literal
@@ -166,26 +166,75 @@ def raise_failures(
             "Change the parametrisation in `family`."
         )
     codes = np.asarray(result.code)
-    for code in (Code.NOT_FINITE, Code.INCOMPATIBLE):
+    for code, refusal in ((Code.NOT_FINITE, _not_finite), (Code.INCOMPATIBLE, _not_balanced)):
         bad = np.flatnonzero(codes == code)
-        if not len(bad):
-            continue
-        parameters = {name: value[bad[0]] for name, value in values.items()}
-        nodes = jax.tree_util.tree_map(lambda leaf, index=bad[0]: leaf[index], boundary)
-        data = np.asarray(problem.data_on(nodes, parameters))
-        where = words(parameters)
-        if code == Code.NOT_FINITE and np.all(np.isfinite(data)):
-            raise ValueError(
-                f"The coefficient of `Robin` is not finite{where}; expected finite values on the whole boundary."
-            )
-        if code == Code.NOT_FINITE:
-            first = np.flatnonzero(~np.isfinite(data))[0]
-            raise ValueError(
-                f"`data` is {data[first]} at x = {np.asarray(nodes.x[first]).tolist()}{where}; expected finite values on the "
-                "whole boundary. Keep the singularities of `data` off it."
-            )
-        total = float(np.sum(np.asarray(nodes.weight) * data).real)
-        raise ValueError(
-            f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "
-            f"Subtract their mean: `data=lambda x, ...: data(x, ...) - {total / float(nodes.measure):.6g}`."
+        if len(bad):
+            nodes, parameters = _one((boundary, values), bad[0])
+            raise ValueError(refusal(nodes, np.asarray(problem.data_on(nodes, parameters)), words(parameters)))
+
+
+def check_data(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: Any) -> np.ndarray:
+    """Refuses members whose data `solve` would refuse: not finite, or a flux that does not balance. Nothing is solved.
+
+    Returns the largest data of each member.
+    """
+    boundary, data, value_weight, imbalance = _data_on(problem, rule, values, count, dtype)
+    finite = [np.isfinite(np.asarray(part)).reshape(count, -1).all(axis=1) for part in (data, value_weight)]
+    bad = np.flatnonzero(~np.all(finite, axis=0))
+    if len(bad):
+        nodes, parameters, given = _one((boundary, values, data), bad[0])
+        raise ValueError(f"{_not_finite(nodes, np.asarray(given), words(parameters))} Or narrow the `Box`.")
+    sizes = np.abs(np.asarray(data)).reshape(count, -1).max(axis=1)
+    if not np.any(np.asarray(imbalance) > rounding_of_integrals(dtype)):
+        return sizes
+    finer = dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
+    coarse, fine = np.asarray(imbalance), np.asarray(_data_on(problem, finer, values, count, dtype)[-1])
+    # Data that the nodes do not resolve have no integral yet that they could be judged by.
+    settled = np.abs(fine - coarse) <= 0.1 * fine
+    bad = np.flatnonzero(settled & (fine > rounding_of_integrals(dtype)))
+    if len(bad):
+        nodes, parameters, given = _one((boundary, values, data), bad[0])
+        raise ValueError(_not_balanced(nodes, np.asarray(given), words(parameters)))
+    return sizes
+
+
+def rounding_of_integrals(dtype: Any) -> float:
+    """What data computed in this precision can be expected to satisfy, relatively: the square root of rounding."""
+    return float(np.sqrt(np.finfo(dtype).eps))
+
+
+@eqx.filter_jit
+def _data_on(
+    problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: Any
+) -> tuple[Boundary, Array, Array, Array]:
+    def one(parameters):
+        member = problem.member(rule, parameters, dtype)
+        return member.boundary, member.data, member.value_weight, member.imbalance
+
+    return jax.vmap(one, axis_size=count)(values)
+
+
+def _one(tree: Any, index: Any) -> Any:
+    return jax.tree_util.tree_map(lambda leaf: leaf[index], tree)
+
+
+def _not_finite(nodes: Boundary, data: np.ndarray, where: str) -> str:
+    wrong = np.argwhere(~np.isfinite(data))
+    if not len(wrong):
+        return (
+            f"The coefficient of `Robin` is not finite{where}; expected finite values on the whole boundary. Keep its singularities "
+            "off it."
         )
+    # The last index is the node, also of data with two channels.
+    return (
+        f"`data` is {data[tuple(wrong[0])]} at x = {np.asarray(nodes.x[wrong[0][-1]]).tolist()}{where}; expected finite values "
+        "on the whole boundary. Keep the singularities of `data` off it."
+    )
+
+
+def _not_balanced(nodes: Boundary, data: np.ndarray, where: str) -> str:
+    total = float(np.sum(np.asarray(nodes.weight) * data).real)
+    return (
+        f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "
+        f"Subtract their mean: `data=lambda x, ...: data(x, ...) - {total / float(nodes.measure):.6g}`."
+    )

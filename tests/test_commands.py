@@ -14,6 +14,7 @@ from edgewise.cli.members import random_members
 from edgewise.cli.runs import middle
 from edgewise.evaluation import measure
 from edgewise.learn import fit as fitting
+from edgewise.learn import loading
 from edgewise.learn.operator import FitResult
 
 FILE = """
@@ -90,8 +91,14 @@ def test_train_says_what_it_does_and_what_came_out(here, said):
 def test_a_finished_run_is_not_trained_again(here, said):
     before = (here / "run/weights.safetensors").read_bytes()
     report = json.loads(said("train", "mine.py:problem", "--out", "run", "--resume", "--json"))
-    assert report["recipe"]["collocation"]["members"] == 6 and report["result"]["code"] == "converged"
+    assert (
+        report["was_finished"]
+        and report["recipe"]["collocation"]["members"] == 6
+        and report["result"]["code"] == "converged"
+    )
     assert (here / "run/weights.safetensors").read_bytes() == before
+    out = said("train", "mine.py:problem", "--out", "run", "--resume")
+    assert out.startswith("`run` was finished already; nothing was trained.") and "written" not in out
 
 
 def test_interrupted_and_continued_is_as_uninterrupted(here, said, capsys, monkeypatch):
@@ -106,6 +113,31 @@ def test_interrupted_and_continued_is_as_uninterrupted(here, said, capsys, monke
     first, second = (ew.load(name, _problem(here)) for name in ("run", "stopped"))
     for a, b in zip(*(jax.tree_util.tree_leaves(operator.network) for operator in (first, second)), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_interrupted_before_a_step(here, said, capsys, monkeypatch):
+    """What was kept are the weights that the network started from, and everyone is told."""
+
+    def stop(run):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting._Run, "_advance", stop)
+        assert main(["train", "mine.py:problem", "--out", "begun", *OPTIONS]) == 130
+    command = "edgewise train mine.py:problem --out begun --resume"
+    assert f"interrupted before a step was finished; continue with: {command}" in capsys.readouterr().err
+    assert f"not finished, no step was finished: `{command}`" in said("info", "begun")
+    assert main(["predict", "begun", "--at", "t=0.5", "--grid", "9", "--out", "begun.csv"]) == 0
+    words = f"Mind: interrupted before a step was finished: its weights are random numbers; `{command}` trains it."
+    assert words in capsys.readouterr().err
+    with pytest.MonkeyPatch.context() as patch:
+        warned = []
+        patch.setattr(loading.logger, "warning", lambda words, *args: warned.append(words % args))
+        ew.load("begun", _problem(here))
+    assert "random numbers" in warned[0] and "fit(..., out='begun', resume=True)" in warned[0]
+    (here / "begun/weights.safetensors").unlink()
+    assert main(["evaluate", "begun"]) == 1
+    assert f"it has no weights.safetensors yet. Continue it with `{command}`" in capsys.readouterr().err
 
 
 def _stop_at(step, record):
@@ -196,7 +228,13 @@ def test_predict(here, said):
     assert abs(found["u"][0] - exact) < 1e-4 and np.isnan(found["u"][1])
     out = said("predict", "run", "--at", "t=0:1:3", "--grid", "9", "--out", "fields/field.csv")
     assert "3 members" in out and "NaN" in out
-    assert (here / "fields/field.csv").read_text().startswith("t,x,y,u\n")
+    assert (here / "fields/field.csv").read_text().startswith("t,x,y,u,error\n")
+    out = said("predict", "run", "--at", "t=0:1:3", "--grid", "9", "--out", "grid.npz")
+    found = np.load(here / "grid.npz")
+    members, rows, columns = found["shape"]
+    assert members == 3 and max(rows, columns) == 9 and f"a grid of {columns} x {rows}, x running fastest" in out
+    t, x, y = (found[name].reshape(found["shape"]) for name in ("t", "x", "y"))
+    assert np.all(np.diff(t, axis=0) > 0) and np.all(np.diff(y, axis=1) > 0) and np.all(np.diff(x, axis=2) > 0)
     said(*args, "--out", "field.npz", "--overwrite")
     said("predict", "run", "--at", "t=1.5", "--extrapolate", "--grid", "4", "--out", "beyond.csv")
 
@@ -241,7 +279,8 @@ def test_shipped_operators_are_found_by_name(here, said, monkeypatch):
     assert json.loads(said("info", "laplace-star", "--json"))["run"] == str(here / "run")
     found = {one["name"]: one["operator"] for one in json.loads(said("list", "--json"))}
     assert found["laplace-star"]["misfit"] < 1e-3 and found["laplace-quadratic"] is None
-    assert "a trained operator ships" in said("list")
+    assert "a trained operator ships, relative misfit " in said("list")
+    assert "on the worst of 4 unseen members" in said("list")
 
 
 def test_middle_of_every_kind_of_parameter():
@@ -257,7 +296,7 @@ TRAIN = ["train", "mine.py:problem", "--out", "new"]
 PREDICT = ["predict", "run", "--at", "t=0.5", "--out", "new.csv"]
 WRONG = {
     "no such preset": (["train", "laplce-star", "--out", "new"], ["Did you mean `laplace-star`?"]),
-    "no such recipe": ([*TRAIN, "--recipe", "bets"], ["'bets'", "default, best, paper"]),
+    "no such recipe": ([*TRAIN, "--recipe", "bets"], ["'bets'", "default, best, paper", "`--recipe default`"]),
     "no such group": ([*TRAIN, "--recipe.optimizer.steps", "5"], ["no `optimizer`", "Did you mean", "optimiser"]),
     "no such field": ([*TRAIN, "--recipe.optimiser.step", "5"], ["no `step`", "there are name, steps", "Did you mean"]),
     "a group": ([*TRAIN, "--recipe.optimiser", "5"], ["a group of name, steps", "--recipe.optimiser.name"]),
@@ -309,7 +348,8 @@ def test_wrong_calls(here, capsys, case):
         (here / name).write_text("mine")
     args, words = WRONG[case]
     assert main(args) == 1
-    err = capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
     assert err.startswith("edgewise: ") and "Traceback" not in err
     assert [word for word in words if word not in err] == [], err
     assert not (here / "new").exists() and not list(here.glob("new.*"))

@@ -6,11 +6,13 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from members import LAPLACE, entire
-from training import BOX, MILD, adam, single, tiny
+from training import BOX, MILD, adam, flux, single, tiny
 
 import edgewise as ew
+from edgewise.validation import check_data
 
 
 def without_x64():
@@ -29,6 +31,7 @@ def of_the_paper(representation, condition=None, data=entire, **parts):
 
 MANY = ew.Problem(MILD, ew.Box(t=(0.5, 1.5), q=([0] * 6, [1] * 6)), ew.SingleLayer(LAPLACE), entire, "interior")
 DIRECT = ew.Problem(MILD, BOX, ew.Direct(LAPLACE), entire, "interior")
+PLATE = ew.Problem(MILD, BOX, ew.LayerPair(ew.Biharmonic(2)), lambda x: (x[0], x[0] / 0.0), "interior", ew.Clamped())
 
 CASES = {
     "not a problem": (lambda: ew.fit("laplace-star"), ["`Problem` first", "'laplace-star'", "`fit(problem)`"]),
@@ -98,7 +101,31 @@ CASES = {
     "resume without a folder": (lambda: ew.fit(single(), resume=True), ["`resume=True`", '`out="runs/mine"`']),
     "data that are infinite": (
         lambda: ew.fit(*(lambda p: (p, tiny(p)))(single(lambda x, t: jnp.where(t > 1.4, jnp.inf, x[0])))),
-        ["`data` is not finite", "at t=1.4", "narrow the `Box`"],
+        ["`data` is inf", "at t=1.4", "narrow the `Box`"],
+    ),
+    "slopes that are infinite": (
+        lambda: ew.fit(PLATE, tiny(PLATE)),
+        ["`data` is inf at x = [", "at t=", "expected finite values"],
+    ),
+    "data that are too large to square": (
+        lambda: ew.fit(single(lambda x: 1e200 * x[0])),
+        ["`data` is as large as 1.", "e+200", "overflows in float64", "near 1"],
+    ),
+    "data that are too large to square in single precision": (
+        lambda: ew.fit(single(lambda x: 1e30 * x[0]), dtype="float32"),
+        ["`data` is as large as 1.", "e+30", "overflows in float32", "near 1"],
+    ),
+    "data that are too small to square": (
+        lambda: ew.fit(single(lambda x: 1e-200 * x[0])),
+        ["`data` is as large as 1.", "e-200", "vanishes in float64", "near 1"],
+    ),
+    "a coefficient that is not finite": (
+        lambda: ew.fit(single(condition=ew.Robin(lambda x, t: jnp.log(t - 1.0)))),
+        ["The coefficient of `Robin` is not finite at t=0.5", "narrow the `Box`"],
+    ),
+    "a flux that does not balance": (
+        lambda: ew.fit(single(lambda x: x[0] + 1, condition=ew.Neumann())),
+        ["Neumann data have integral 6.", "at t=0.5", "only if it is 0", "Subtract their mean"],
     ),
     "a curve that crosses itself": (
         lambda: ew.fit(
@@ -112,6 +139,19 @@ CASES = {
         lambda: jax.jit(lambda c: ew.fit(single(condition=ew.Robin(c))).stats["misfit"])(1.0),
         ["cannot be traced", "outside `jit` and `grad`"],
     ),
+    "traced data": (
+        lambda: jax.grad(lambda c: ew.fit(single(lambda x: c * x[0])).stats["misfit"])(1.0),
+        ["needs known numbers", "outside `jit` and `grad`"],
+    ),
+    "a folder that is no path": (lambda: ew.fit(single(), out=123), ["`out`", "got 123", '`out="runs/mine"`']),
+    "a callback that cannot be called": (lambda: ew.fit(single(), callback=3), ["`callback`", "got 3", "Write"]),
+    "progress in words": (lambda: ew.fit(single(), progress="yes"), ["`progress`", "got 'yes'", "`progress=True`"]),
+    "resume in words": (lambda: ew.fit(single(), out="x", resume="yes"), ["`resume`", "got 'yes'", "`resume=True`"]),
+    "an origin that is no text": (lambda: ew.fit(single(), origin={"file": 3}), ["`origin`", "{'file': 3}", "Write"]),
+    "an origin that is text": (lambda: ew.fit(single(), origin="mine.py"), ["`origin`", "got 'mine.py'", "Write"]),
+    "load of None": (lambda: ew.load(None), ["`path`", "got None", '`load("runs/mine")`']),
+    "load of a number": (lambda: ew.load(3), ["`path`", "got 3", '`load("runs/mine")`']),
+    "a list of presets": (lambda: ew.preset(["a"]), ["['a']", '`preset("laplace-star")`']),
     "no shipped operator": (lambda: ew.pretrained("moon"), ["'moon'", '`pretrained("laplace-star")`']),
     "load of nothing": (lambda: ew.load("no/such/run"), ["`no/such/run` does not exist", "Check the path"]),
 }
@@ -135,6 +175,25 @@ def test_a_folder_with_files_is_left_alone(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(ValueError, match=r"is a file; expected a folder.*Name another one"):
         ew.fit(single(), out=tmp_path / "thesis.tex")
+
+
+@pytest.mark.parametrize(
+    "data", [lambda x: x[0] + 1, lambda x: jnp.inf * x[0]], ids=["a flux that does not balance", "infinite"]
+)
+def test_refused_data_leave_no_folder(data, tmp_path):
+    with pytest.raises(ValueError, match="at t="):
+        ew.fit(single(data, condition=ew.Neumann()), out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_flux_that_a_few_nodes_do_not_resolve_is_not_refused():
+    """Its integral is zero, by the divergence theorem, but 8 nodes do not say so."""
+    problem = single(lambda x, normal: 0.2 * jnp.exp(8 * x[0]) * normal @ jnp.array([1.0, 0]), condition=ew.Neumann())
+    balanced = single(flux(lambda x: jnp.exp(8 * x[0]) * jnp.cos(8 * x[1])), condition=ew.Neumann())
+    member = {"t": jnp.array([0.7])}
+    check_data(balanced, ew.Kress(8), member, 1, np.dtype("float64"))
+    with pytest.raises(ValueError, match=r"integral .* at t=0\.7"):
+        check_data(problem, ew.Kress(64), member, 1, np.dtype("float64"))
 
 
 @pytest.mark.parametrize("progress", [None, True])

@@ -58,13 +58,32 @@ def test_interrupted_by_a_person(name, save_every, whole, tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         ew.fit(PROBLEM, recipe, out=path, callback=interrupt)
     halfway = ew.load(path, PROBLEM)
-    assert halfway.result.code == "interrupted" and "resume=True" in str(halfway.result) and len(halfway.history) == 2
+    assert halfway.result.code == "interrupted" and "after step" in str(halfway.result)
+    assert "resume=True" in str(halfway.result) and len(halfway.history) == 2
     assert not halfway(t=1.0).result.ok
     assert_same(resumed(path, recipe), whole[name])
     assert is_finished(path)
     # Finished, it is only read.
     assert_same(resumed(path, recipe), whole[name])
     assert_same(ew.load(path, PROBLEM), whole[name])
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit("mine")], ids=["an error", "an exit"])
+def test_a_callback_that_fails_loses_nothing(error, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "SAVE_EVERY", 1e9)
+    path, recipe, seen = tmp_path / "run", RECIPES["gauss-newton"], []
+
+    def fail(record):
+        seen.append(record)
+        if len(seen) == 2:
+            raise error
+
+    with pytest.raises(type(error), match="mine"):
+        ew.fit(PROBLEM, recipe, out=path, callback=fail)
+    assert [record["step"] for record in ew.load(path, PROBLEM).history] == [1, 2]
+    again = []
+    assert_same(ew.fit(PROBLEM, recipe, out=path, resume=True, callback=again.append), whole["gauss-newton"])
+    assert [record["step"] for record in again] == [3]
 
 
 @pytest.mark.parametrize("place", ["misfit", "advance"])
@@ -174,7 +193,7 @@ def test_a_last_line_that_was_cut_is_left_out(whole, tmp_path):
     text = metrics.read_text()
     metrics.write_text(text[:-20])
     assert read_history(tmp_path / "run") == operator.history[:-1] == ew.load(tmp_path / "run", PROBLEM).history
-    for tail in ("[1]\n", '{"step": "x"}\n', "[" * 10_000):
+    for tail in ("[1]", '{"step": "x"', "[" * 10_000, "\0\0", "\n\n"):
         metrics.write_text(text + tail)
         assert read_history(tmp_path / "run") == operator.history
     metrics.unlink()

@@ -13,7 +13,8 @@ from numpy.polynomial import chebyshev
 from training import BODIES, BOX, CLOCKWISE, MILD, RING
 
 import edgewise as ew
-from edgewise.learn.density import Reading
+from edgewise.geometry.union import turn_of
+from edgewise.learn.density import Reading, _coordinates
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
 from edgewise.learn.networks import (
     ACTIVATIONS,
@@ -42,6 +43,15 @@ def drawn(network, seed=3):
     leaves, structure = jax.tree_util.tree_flatten(network)
     rng = np.random.default_rng(seed)
     return jax.tree_util.tree_unflatten(structure, [jnp.asarray(rng.normal(size=leaf.shape)) for leaf in leaves])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_node_of_many_curves_is_seen_on_its_own_curve(dtype):
+    """Also the first of each, whose coordinate single precision rounds below its turn."""
+    curves, nodes = 40, 64
+    s = _coordinates(ew.Kress(nodes), curves, np.dtype(dtype)).s
+    expected = np.repeat(np.arange(curves), nodes)
+    assert np.array_equal(jax.vmap(lambda s: turn_of(s, curves))(s), expected)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 5])

@@ -1,4 +1,4 @@
-"""Figures of several curves, corners and waves."""
+"""Figures of several curves, corners and waves, and of training."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +8,7 @@ import edgewise as ew
 
 pytest.importorskip("matplotlib")
 
-from edgewise import plot
+from edgewise import plot, plot_training
 
 
 @pytest.mark.slow
@@ -40,3 +40,16 @@ def test_waves_have_two_panels_and_a_far_field():
     figure = plot.field_figure(solution, samples=samples)
     assert [ax.get_ylabel() for ax in figure.axes[4:]] == ["Re u", "|u|"] * 2
     assert len(plot.far_field_figure(solution, count=36).axes[0].lines) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 60])
+def test_a_history_of_few_records_is_seen(count):
+    history = [
+        {"step": step, "loss": 0.1**step, "misfit": 0.2**step, "misfit_max": 0.3**step} for step in range(1, count + 1)
+    ]
+    (ax,) = plot_training.training_figure(history).axes
+    assert len(ax.lines) == 3 and all(line.get_marker() not in ("None", None, "") for line in ax.lines)
+    assert all(line.get_markersize() > 0 for line in ax.lines)
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert ticks and all(tick == round(tick) for tick in ticks)

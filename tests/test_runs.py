@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 import time
 
 import jax.numpy as jnp
@@ -11,7 +12,10 @@ from members import LAPLACE
 from training import BOX, MILD, assert_same, single, times_t, tiny
 
 import edgewise as ew
-from edgewise.learn.runs import compare, describe
+from edgewise.cli import main
+from edgewise.learn.folder import Folder
+from edgewise.learn.loading import folder
+from edgewise.learn.runs import compare, describe, read_history
 from edgewise.learn.storage import load_arrays, save_arrays
 
 PROBLEM = single()
@@ -57,13 +61,68 @@ def test_nothing_is_overwritten_unasked(operator, run):
     (run / "notes.txt").unlink()
     (run / "log.txt").write_text("old")
     # What a write that was cut short left behind is nobody's work.
-    (run / ".state.safetensors-x1").write_text("half")
+    (run / ".state.safetensors-x1_abc2d.part").write_text("half")
     operator.save(run, overwrite=True)
     assert "converged" in (run / "log.txt").read_text()
     with pytest.raises(ValueError, match=r"is a file; expected a folder.*Name another one"):
         operator.save(run / "log.txt")
     # Nothing was left beside it.
     assert [entry.name for entry in run.parent.iterdir()] == ["run"]
+    (run / ".config.json-mine").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"no part of a run \(\.config\.json-mine\)"):
+        operator.save(run, overwrite=True)
+
+
+def test_a_link_to_a_run_stays_one(operator, run):
+    link = run.parent / "link"
+    link.symlink_to(run)
+    (run / "log.txt").write_text("old")
+    operator.save(link, overwrite=True)
+    assert link.is_symlink() and "converged" in (run / "log.txt").read_text()
+
+
+def test_folders_that_cannot_be_are_refused_in_words(operator, tmp_path, monkeypatch):
+    (tmp_path / "file.py").write_text("")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for path in (".", "..", "", tmp_path):
+        with pytest.raises(
+            ValueError, match=r"the folder that this program works in, or one above it.*such as `runs/mine`"
+        ):
+            operator.save(path, overwrite=True)
+    for path in (tmp_path / "file.py/run", "/proc/run", "n" * 300 + "/run"):
+        with pytest.raises((OSError, ValueError), match=r"Name (one in a folder|another)"):
+            operator.save(path)
+        with pytest.raises(OSError, match=r"could not be made: .*Name one in a folder that exists"):
+            ew.fit(PROBLEM, operator.recipe, out=path)
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_two_runs_do_not_share_a_folder(operator, run):
+    pytest.importorskip("fcntl")
+    forged(status="training", result=None)(run)
+    first, second = Folder(run), Folder(run)
+    ready = (PROBLEM, operator.recipe, 7, True, None)
+    first.open(*ready)
+    with pytest.raises(OSError, match=r"Another process is training into `.*run`\. Wait until it has ended, or name"):
+        second.open(*ready)
+    with pytest.raises(OSError, match=r"Another process is training into"):
+        operator.save(run, overwrite=True)
+    first.close()
+    first.close()
+    second.open(*ready)
+    second.close()
+    # One that is refused does not keep the folder to itself.
+    with pytest.raises(ValueError, match="has seed 7, got 8"):
+        first.open(PROBLEM, operator.recipe, 8, True, None)
+    operator.save(run, overwrite=True)
+
+
+def test_rounded_weights_are_not_saved(run, tmp_path):
+    rounded = ew.load(run, PROBLEM, dtype="float32")
+    with pytest.raises(ValueError, match=r"trained in float64 and opened in float32.*Save the one opened in float64"):
+        rounded.save(tmp_path / "rounded")
+    assert not (tmp_path / "rounded").exists()
 
 
 def test_a_problem_must_be_handed_over(run):
@@ -182,6 +241,69 @@ DAMAGE = {
     ),
     "weights that are not finite": (no_number, "not finite"),
 }
+
+
+HISTORY = {
+    "not JSON": (b"{,\n", "is not a record in JSON"),
+    "a list": (b"[1]\n", "is not a record in JSON"),
+    "not text": (b'{"step": 1, "loss": "\xff"}\n', "is not a record in JSON"),
+    "no whole step": (b'{"step": "x", "loss": 1.0, "misfit": 1.0}\n', "has the step 'x'"),
+    "no loss": (b'{"step": 1, "misfit": 1.0}\n', "has the loss None, expected a number"),
+    "a loss of text": (b'{"step": 1, "loss": "x", "misfit": 1.0}\n', "has the loss 'x', expected a number"),
+    "no misfit": (b'{"step": 1, "loss": 1.0, "misfit": null}\n', "has the misfit None, expected a number"),
+    "a largest misfit of text": (
+        b'{"step": 1, "loss": 1.0, "misfit": 1.0, "misfit_max": "x"}\n',
+        "has the misfit_max 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HISTORY)
+def test_a_damaged_history_names_its_line(what, tmp_path):
+    line, words = HISTORY[what]
+    good = b'{"step": 1, "loss": 1.0, "misfit": Infinity}\n'
+    (tmp_path / "metrics.jsonl").write_bytes(good + line + good)
+    with pytest.raises(
+        ValueError, match=r"metrics\.jsonl` is damaged: line 2 .*Correct that line, or delete the file"
+    ) as caught:
+        read_history(tmp_path)
+    assert words in str(caught.value)
+
+
+EDITED = {
+    "features": (forged(recipe__network__features="foo"), "`recipe.network.features` must be one of 'harmonics'"),
+    "a size": (forged(recipe__network__p="x"), "`recipe.network.p` must be of type int, got 'x'"),
+    "measured": (forged(stats__measured=[1]), "no proper 'stats'"),
+    "measured in words": (forged(stats__measured={"a": "b"}), "no proper 'stats'"),
+    "a misfit of text": (forged(stats__misfit="small"), "no proper 'stats'"),
+    "status": (forged(status="done"), "its 'status' is 'done'"),
+    "no result": (forged(result=None), "its 'status' is finished, but it has no 'result'"),
+}
+
+
+@pytest.mark.parametrize("what", EDITED)
+def test_info_says_what_was_edited_and_where(what, tmp_path, capsys):
+    damage, words = EDITED[what]
+    run = tmp_path / "run"
+    shutil.copytree(folder("laplace-star"), run)
+    assert main(["info", str(run)]) == 0
+    damage(run)
+    assert main(["info", str(run)]) == 1
+    said = capsys.readouterr().err
+    assert f"`{run}/config.json` is damaged: " in said and words in said
+
+
+def test_a_run_that_only_says_it_is_finished_keeps_its_state(operator, run):
+    """The state is all that it can be continued from."""
+    (run / "state.safetensors").write_text("precious")
+    forged(result=None)(run)
+    with pytest.raises(ValueError, match=r"no 'result'.*continue the run with `resume=True`"):
+        ew.fit(PROBLEM, operator.recipe, seed=7, out=run, resume=True)
+    forged(result={"code": "converged", "message": "converged"})(run)
+    (run / "weights.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"weights\.safetensors"):
+        ew.fit(PROBLEM, operator.recipe, seed=7, out=run, resume=True)
+    assert (run / "state.safetensors").read_text() == "precious"
 
 
 @pytest.mark.parametrize("what", DAMAGE)

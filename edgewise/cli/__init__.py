@@ -97,7 +97,7 @@ class Plot:
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
     history: Flag = False
-    """Draw loss and validation error over the steps of training instead."""
+    """Draw loss and misfit over the steps of training instead."""
     resolution: int = 200
     """Points along the longer side of the picture's grid."""
     extrapolate: Flag = False
@@ -116,7 +116,7 @@ class Predict:
     """The folder of a run, or the name of an operator that ships."""
     out: Path
     """The file to write, .csv or .npz: columns x, y, u (or u_re, u_im), error, and the parameters first where there are
-    several members."""
+    several members. Of a grid, .npz has its `shape` too: `u.reshape(shape)` has y along its rows."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None

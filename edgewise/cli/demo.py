@@ -10,10 +10,10 @@ import numpy as np
 
 from edgewise import __version__, plot, plot_training
 from edgewise.cli.evaluate import measure_members, measure_random, random_words
-from edgewise.cli.output import make_folder, table, to_json
+from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
 from edgewise.evaluation import measure, sample_points
-from edgewise.files import write_text
+from edgewise.files import make_folder, write_text
 from edgewise.learn.fit import fit
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import FILES

@@ -1,9 +1,10 @@
 """`edgewise info`: what a run is, by what it wrote down. No code of the problem is run."""
 
+from pathlib import Path
 from typing import Any
 
 from edgewise.cli.output import to_json
-from edgewise.cli.runs import find_run
+from edgewise.cli.runs import find_run, name_of, shell_continuation
 from edgewise.cli.train import network_words
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, read_config, read_history
@@ -36,7 +37,7 @@ def run(command: Any) -> None:
 def _words(report: dict[str, Any]) -> str:
     stats, last = report["stats"], report["last"]
     origin = report["problem"]
-    problem = origin.get("preset") or origin.get("file") or "a problem handed over in Python"
+    problem = name_of(origin) or "a problem handed over in Python"
     ranges = ", ".join(f"{name} in {range}" for name, range in report["box"].items())
     recipe = report["recipe"]
     collocation, optimiser = recipe["collocation"], recipe["optimiser"]
@@ -44,7 +45,8 @@ def _words(report: dict[str, Any]) -> str:
     if report["result"]:
         result = report["result"]["message"]
     else:
-        result = f"not finished: `edgewise train {problem} --out {report['run']} --resume` continues it"
+        far = f"after step {last['step']}" if last else "no step was finished"
+        result = f"not finished, {far}: `{shell_continuation(Path(report['run']), name_of(origin))}` continues it"
     lines = [
         ("run", report["run"]),
         ("problem", f"{problem}{'; ' * bool(ranges)}{ranges}"),

@@ -4,7 +4,8 @@ from typing import Any
 
 from edgewise.cli.output import to_json
 from edgewise.learn.loading import folder, shipped
-from edgewise.learn.runs import read_config
+from edgewise.learn.recipes import from_dict
+from edgewise.learn.runs import CONFIG, read_config
 from edgewise.presets import PRESETS, preset, summary
 
 
@@ -40,7 +41,13 @@ def _operator(name: str) -> dict[str, Any] | None:
         return None
     config = read_config(folder(name))
     stats = config.get("stats") or {}
-    return {"misfit": stats.get("misfit"), "misfit_max": stats.get("misfit_max"), "errors": config.get("errors")}
+    members = from_dict(config["recipe"], folder(name) / CONFIG).validation.members
+    return {
+        "misfit": stats.get("misfit"),
+        "misfit_max": stats.get("misfit_max"),
+        "unseen_members": members,
+        "errors": config.get("errors"),
+    }
 
 
 def _operator_words(one: dict[str, Any]) -> str:
@@ -48,7 +55,6 @@ def _operator_words(one: dict[str, Any]) -> str:
     if operator is None:
         return f"no trained operator ships: `edgewise train {one['name']} --out runs/{one['name']}`"
     misfit = operator["misfit"]
-    error = (
-        f", relative misfit at most {misfit:.1e} on members it was not trained on" if isinstance(misfit, float) else ""
-    )
+    unseen = f"the worst of {operator['unseen_members']} unseen members"
+    error = f", relative misfit {misfit:.1e} on {unseen}" if isinstance(misfit, float) else ""
     return f"a trained operator ships{error}: `edgewise evaluate {one['name']}`"

@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-
-def make_folder(path: Path) -> None:
-    """Makes the folder, before anything is computed for it."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"`--out {path}` is a file; expected a folder. Name another one.")
-    path.mkdir(parents=True, exist_ok=True)
+from edgewise.files import make_folder
 
 
 def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str) -> None:

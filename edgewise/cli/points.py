@@ -17,7 +17,7 @@ AXES = "xyz"
 SUFFIXES = (".csv", ".npz")
 MOST_POINTS = 10**7
 # What a parameter's column must not be called: columns of the field, and what `np.savez` means by its own keywords.
-TAKEN = frozenset({"x", "y", "z", "u", "u_re", "u_im", "error", "file", "allow_pickle"})
+TAKEN = frozenset({"x", "y", "z", "u", "u_re", "u_im", "error", "file", "allow_pickle", "shape"})
 ROWS_AT_ONCE = 100_000
 
 
@@ -69,6 +69,15 @@ def grid_points(boundary_points: np.ndarray, resolution: int, margin: float) -> 
     return np.stack([axis.ravel() for axis in reversed(mesh)], axis=-1)
 
 
+def grid_shape(points: np.ndarray) -> tuple[int, ...]:
+    """The shape of what `grid_points` gave, its last axis first: a column of it is reshaped to an image by this.
+
+    >>> grid_shape(grid_points(np.array([[0.0, 0.0], [2.0, 1.0]]), 3, 0.0))
+    (2, 3)
+    """
+    return tuple(len(np.unique(coordinate)) for coordinate in reversed(points.T))
+
+
 def field_columns(parameters: Mapping[str, Any], points: Any, values: Any, errors: Any = None) -> dict[str, np.ndarray]:
     """The columns x, y[, z] and u, or u_re and u_im, of values of shape (m,) or (members, m) at points (m, d).
 
@@ -111,14 +120,19 @@ def check_output(path: Path, overwrite: bool) -> None:
     check_file(path, SUFFIXES, overwrite, "field.csv")
 
 
-def write_field(path: Path, columns: dict[str, np.ndarray], overwrite: bool) -> None:
-    """Writes columns of equal lengths: `.csv` with a header and every digit of each number, or `.npz` with an array each."""
+def write_field(
+    path: Path, columns: dict[str, np.ndarray], overwrite: bool, shape: tuple[int, ...] | None = None
+) -> None:
+    """Writes columns of equal lengths: `.csv` with a header and every digit of each number, or `.npz` with an array each.
+
+    The `shape` of a grid goes to `.npz` as an array of that name; `.csv` has no place for it.
+    """
     check_output(path, overwrite)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1:
         raise ValueError(f"The columns of `{path}` must have equal lengths, got {lengths}. Give each as many entries.")
     if path.suffix.lower() == ".npz":
-        arrays: dict[str, Any] = columns
+        arrays: dict[str, Any] = columns if shape is None else {**columns, "shape": np.array(shape)}
         write(path, lambda file: np.savez_compressed(file, **arrays))
     else:
         write(path, lambda file: _save_csv(file, columns))

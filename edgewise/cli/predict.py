@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.cli.output import to_json
-from edgewise.cli.points import check_output, field_columns, grid_points, read_points, write_field
+from edgewise.cli.points import check_output, field_columns, grid_points, grid_shape, read_points, write_field
 from edgewise.cli.runs import choose_members, open_run
 from edgewise.estimate import obeys_maximum, refusal
 from edgewise.learn.operator import Operator
@@ -41,12 +41,15 @@ def run(command: Any) -> None:
         if known:
             estimates.append(np.atleast_1d(part.stats["error"] if command.tol else part.error_estimate().value))
     values, errors = np.concatenate(fields), np.concatenate(estimates) if known else None
-    write_field(command.out, field_columns(members, points, values, errors), command.overwrite)
+    sides = None if command.grid is None else grid_shape(points)
+    shape = None if sides is None else ((count, *sides) if count > 1 else sides)
+    write_field(command.out, field_columns(members, points, values, errors), command.overwrite, shape)
     wrong = int(np.sum(np.isnan(values)))
     report = {
         "run": command.run,
         "members": count,
         "points": len(points),
+        "shape": shape,
         "values": values.size,
         "on_the_wrong_side": wrong,
         "error": None if errors is None else errors.tolist(),
@@ -59,14 +62,14 @@ def run(command: Any) -> None:
         print(to_json(report))
         return
     where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
+    if sides is not None:
+        where += f", a grid of {' x '.join(map(str, reversed(sides)))}, x running fastest"
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
     if errors is not None:
         sure = "at most" if obeys_maximum(operator.problem) else "estimated as"
         print(
             f"Error {sure} {errors.max():.1e}{_refined_words(refined, count, command.tol)}; the column `error` has it."
         )
-    if not operator.result.ok:
-        print(f"Mind: {operator.result}.")
     print(f"Wrote {command.out}.")
 
 

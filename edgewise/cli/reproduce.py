@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from edgewise import __version__, plot, plot_training
-from edgewise.cli.output import make_folder, table, to_json
+from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
-from edgewise.files import write_text
+from edgewise.files import make_folder, write_text
 from edgewise.learn.operator import Operator
 from edgewise.precision import enable_x64
 from edgewise.reproduction import EXPERIMENTS, MEMBERS, minutes, recipes_for, run_experiment

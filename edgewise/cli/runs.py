@@ -1,6 +1,9 @@
 """The run a command is about: a folder, or the name of an operator that ships; and its members."""
 
+import dataclasses
 import difflib
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +14,10 @@ from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
 from edgewise.geometry import Box
 from edgewise.geometry.parameters import Interval
-from edgewise.learn.loading import folder, load, shipped
+from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config
+from edgewise.problem import Problem
 
 Members = dict[str, np.ndarray]
 
@@ -33,22 +37,47 @@ def find_run(text: str) -> Path:
 
 
 def open_run(text: str, problem: str | None = None) -> Operator:
-    """The operator; the problem of a run that is not a preset's comes from the file that it was trained from."""
+    """The operator; the problem of a run that is not a preset's comes from the file that it was trained from.
+
+    What keeps it from being trusted is said on standard error.
+    """
     path = find_run(text)
     origin = read_config(path)["problem"]
-    if problem is not None:
-        return load(path, find_problem(problem)[0])
+    # Commands are continued by commands.
+    theirs, ours = continuation(path), f"`{shell_continuation(path, problem or name_of(origin))}`"
+    try:
+        operator = read(path, _problem(path, origin, problem))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(str(error).replace(theirs, ours)) from error
+    result = dataclasses.replace(operator.result, message=operator.result.message.replace(theirs, ours))
+    if not result.ok:
+        print(f"Mind: {result}.", file=sys.stderr)
+    return dataclasses.replace(operator, result=result)
+
+
+def _problem(path: Path, origin: dict[str, str], given: str | None) -> Problem | None:
+    """None for a preset, which a run rebuilds by itself."""
+    if given is not None:
+        return find_problem(given)[0]
     if origin.get("preset"):
-        return load(path)
+        return None
     where = origin.get("file")
     cure = "Name it: `--problem my_problem.py:problem`."
-    if not isinstance(where, str):
+    if where is None:
         raise ValueError(f"The run `{path}` was trained for a problem of yours, and does not say where that is. {cure}")
     try:
-        found = find_problem(where)[0]
+        return find_problem(where)[0]
     except ValueError as error:
         raise ValueError(f"The run `{path}` was trained for `{where}`. {error} Or, if it moved: {cure}") from error
-    return load(path, found)
+
+
+def name_of(origin: dict[str, str]) -> str | None:
+    """The problem of a run as `train` takes it; None for one that was handed over in Python."""
+    return origin.get("preset") or origin.get("file")
+
+
+def shell_continuation(path: Path, problem: str | None) -> str:
+    return shlex.join(["edgewise", "train", problem or "my_problem.py:problem", "--out", str(path), "--resume"])
 
 
 def choose_members(texts: Sequence[str], box: Box, *, extrapolate: bool = False) -> tuple[Members, int]:

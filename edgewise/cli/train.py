@@ -13,10 +13,10 @@ from edgewise.cli.problems import find_problem
 from edgewise.cli.recipe_options import change
 from edgewise.cli.runs import describe, middle
 from edgewise.learn.building import check_problem
-from edgewise.learn.fit import fit
+from edgewise.learn.fit import prepare
 from edgewise.learn.operator import Operator
-from edgewise.learn.recipes import Recipe, from_dict, recipe
-from edgewise.learn.runs import CONFIG, FILES, read_config
+from edgewise.learn.recipes import NAMES, Recipe, from_dict, recipe
+from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem
 
@@ -26,24 +26,36 @@ def run(command: Any) -> int:
     problem, origin = find_problem(command.problem)
     check_problem(problem)
     chosen, seed = _choices(command, problem)
-    if not command.json:
-        print(_plan(command, problem, chosen, seed))
+    plan, was_finished = _plan(command, problem, chosen, seed), _is_finished(command)
     try:
-        operator = fit(problem, chosen, seed=seed, out=command.out, resume=command.resume, progress=True, origin=origin)
+        train = prepare(problem, chosen, seed=seed, out=command.out, resume=command.resume, origin=origin)
+        # Not before: what is refused has no plan.
+        if not command.json:
+            print(f"`{command.out}` was finished already; nothing was trained." if was_finished else plan, flush=True)
+        operator = train(True)
     except KeyboardInterrupt:
         # `fit` has saved where it was.
-        print(f"\ninterrupted; continue with: {_continuation(command)}", file=sys.stderr)
+        far = "" if (command.out / METRICS).is_file() else " before a step was finished"
+        print(f"\ninterrupted{far}; continue with: {_continuation(command)}", file=sys.stderr)
         return 130
     files = [str(command.out / name) for name in FILES if (command.out / name).is_file()]
     if command.json:
-        print(to_json(_report(command, operator, files)))
+        print(to_json(_report(command, operator, files) | {"was_finished": was_finished}))
     else:
-        print(_outcome(command, operator, files))
+        print(_outcome(command, operator, files, "files" if was_finished else "written"))
     return 1 if operator.result.code == "diverged" else 0
+
+
+def _is_finished(command: Any) -> bool:
+    return command.resume and (command.out / CONFIG).is_file() and read_config(command.out)["status"] == "finished"
 
 
 def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
     """Recipe and seed: those asked for, else those of the run that is continued, else the defaults."""
+    if command.recipe not in (None, *NAMES):
+        raise ValueError(
+            f"No recipe is called {command.recipe!r}; there are {', '.join(NAMES)}. Write `--recipe default`."
+        )
     stored = read_config(command.out) if command.resume and (command.out / CONFIG).is_file() else None
     seed = command.seed
     if seed is None:
@@ -94,18 +106,25 @@ def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any
     }
 
 
-def _outcome(command: Any, operator: Operator, files: list[str]) -> str:
+def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> str:
     stats, out = operator.stats, shlex.quote(str(command.out))
     box = operator.problem.parameters
     at = describe({name: value[0] for name, value in middle(box)[0].items()}).replace(" = ", "=") if box.specs else ""
     member = f" --at {shlex.quote(at)}" if at else ""
+    lines = ["", f"result    {operator.result}"]
+    # A run that was saved from Python may know less of itself.
+    if {"misfit", "misfit_max"} <= stats.keys():
+        lines.append(
+            f"misfit    {stats['misfit']:.1e} relative, the worst of members it was not trained on ({stats['misfit_max']:.1e} in the maximum norm)"
+        )
+    if {"steps", "seconds", "weights", "device"} <= stats.keys():
+        lines.append(
+            f"training  {stats['steps']} steps, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}"
+        )
     return "\n".join(
         [
-            "",
-            f"result    {operator.result}",
-            f"misfit    {stats['misfit']:.1e} relative, the worst of members it was not trained on ({stats['misfit_max']:.1e} in the maximum norm)",
-            f"training  {stats['steps']} steps, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}",
-            f"written   {', '.join(files)}",
+            *lines,
+            f"{kept:<9} {', '.join(files)}",
             "\nTry next:",
             f"  edgewise evaluate {out} --random 50",
             f"  edgewise plot {out}{member} --out {shlex.quote(str(_picture(command.out)))}",

@@ -43,7 +43,7 @@ class Union(AbstractFamily):
         return self.members
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
-        turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, len(self.members) - 1)
+        turn = turn_of(s, len(self.members))
         rest = s - 2 * jnp.pi * turn
         return jnp.stack([curve.locate(rest, parameters) for curve in self.members])[turn]
 
@@ -72,6 +72,18 @@ class Union(AbstractFamily):
         turning = jnp.angle(jnp.roll(arms, -1, axis=-1) * arms.conj()).sum(axis=-1) / (2 * jnp.pi)
         inside = jnp.where(jnp.eye(len(self.members), dtype=bool), 0, jnp.round(jnp.abs(turning)))
         return jnp.where(inside.sum(axis=1) % 2 == 1, -1.0, 1.0)
+
+
+def turn_of(s: Any, curves: int) -> Array:
+    """Which of several curves a boundary coordinate lies on, counted from 0; beyond the ends, the nearest.
+
+    >>> turn_of(jnp.float32(10 * np.pi), 6).tolist()
+    5
+    """
+    turns = jnp.asarray(s, jnp.result_type(s, jnp.float32)) / (2 * np.pi)
+    # In single precision 10π lies below five turns: rounding must not put the first node of a curve on the one before.
+    nudge = 8 * curves * jnp.finfo(turns.dtype).eps
+    return jnp.clip(jnp.floor(turns + nudge).astype(int), 0, curves - 1)
 
 
 def _curves(family: Any) -> tuple[AbstractCurve, ...]:

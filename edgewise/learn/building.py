@@ -1,8 +1,7 @@
 """From a recipe to a network for a problem, and what a recipe may not ask for."""
 
-import dataclasses
 import math
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,37 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from edgewise.learn.collocation import equation
+from edgewise.learn.collocation import Values, equation
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
 from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output
-from edgewise.learn.recipes import NetworkRecipe, Recipe
-from edgewise.potentials import LayerPair, SingleLayer
+from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
+from edgewise.potentials import LayerPair, SingleLayer, Strengths
+from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import Kress
 from edgewise.quadrature.rule import sides
-from edgewise.solution import Solution
 
-# Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
-LIMITS = {
-    "layers": (1, 64),
-    "neurons": (1, 2**16),
-    "p": (1, 2**16),
-    "harmonics": (1, 2**14),
-    "degree": (0, 64),
-    "members": (1, 2**16),
-    "nodes": (8, 2**16),
-    "targets": (1, 2**16),
-    "steps": (1, 10**9),
-    "check_every": (1, 10**9),
-    "decay_every": (1, 10**9),
-    "patience": (0, 10**9),
-    "scale": (0.0, 1e6),
-    "damping": (1e-15, 1e8),
-    "rate": (1e-12, 1e3),
-    "decay": (1e-6, 1.0),
-    "floor": (0.0, 1.0),
-    "tol": (1e-15, 1.0),
-}
 MOST_TERMS = 2048
 
 
@@ -48,7 +26,7 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
     """The recipe itself, if `fit` can follow it for this problem."""
     if not isinstance(recipe, Recipe):
         raise TypeError(f'`recipe` must be a name or a `Recipe`, got {recipe!r}. Write `recipe("default", problem)`.')
-    _check_fields(recipe, "recipe")
+    check_fields(recipe, "recipe")
     if recipe.collocation.rule == "kress":
         _check_even("collocation", recipe.collocation.nodes)
     else:
@@ -115,37 +93,25 @@ def check_problem(problem: Any) -> None:
         )
 
 
-def check_reads_no_data(solution: Solution) -> None:
+def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> None:
     """Refuses representations whose field needs the boundary data beside the density."""
-    leaves = jax.tree_util.tree_leaves(solution.strengths)
+    leaves = jax.tree_util.tree_leaves(_strengths_of_zero(problem, parameters, dtype))
     if not all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves):
-        problem = solution.problem
         raise ValueError(
             f"`{type(problem.representation).__name__}` with `{type(problem.condition).__name__}` data makes its field from the data "
             "beside the density; an operator has the density alone. Use `SingleLayer(kernel)`, for waves `CombinedField(kernel)`."
         )
 
 
-def _check_fields(part: Any, where: str) -> None:
-    hints = get_type_hints(type(part))
-    for field in dataclasses.fields(part):
-        value, kind, name = getattr(part, field.name), hints[field.name], f"{where}.{field.name}"
-        if dataclasses.is_dataclass(kind):
-            if not isinstance(value, kind):  # pyright: ignore[reportArgumentType]
-                raise TypeError(f"`{name}` must be a `{kind.__name__}`, got {value!r}.")  # pyright: ignore
-            _check_fields(value, name)
-        elif get_origin(kind) is Literal:
-            if value not in get_args(kind):
-                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, get_args(kind)))}, got {value!r}.")
-        elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = LIMITS[field.name]
-            if not low <= value <= high:
-                raise ValueError(f"`{name}` must lie in [{low:g}, {high:g}], got {value!r}.")
-        elif type(value) is not kind:
-            raise TypeError(f"`{name}` must be of type {kind.__name__}, got {value!r}.")
-        elif kind is int and not LIMITS[field.name][0] <= value <= LIMITS[field.name][1]:
-            low, high = LIMITS[field.name]
-            raise ValueError(f"`{name}` must lie in [{low}, {high}], got {value!r}.")
+@eqx.filter_jit
+def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> Strengths:
+    """The layers of a density of zero: NaN where they read the data, which are NaN here."""
+    member = problem.member(Kress(16), parameters, dtype, data=False)
+    shape = shape_of(problem, dtype)
+    kind = complex_dtype(dtype) if shape.is_complex else dtype
+    zero = jnp.zeros(member.boundary.s.shape[0] * shape.channels, kind)
+    density = member.representation.density(member.boundary, member.condition, zero)
+    return member.representation.strengths(member, density, jnp.zeros(shape.scalars, kind))
 
 
 class Shape(eqx.Module):

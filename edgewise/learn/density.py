@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
 from edgewise.geometry import Boundary
+from edgewise.geometry.union import turn_of
 from edgewise.learn.networks import AbstractNetwork, joined, unknowns
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
@@ -78,7 +79,7 @@ def _in_order(values: Array, nodes: Boundary) -> Array:
 def _node(problem: Problem, s: Array, parameters: Mapping[str, Any]) -> Boundary:
     """One point of the boundary as a node."""
     curves = problem.family.curves
-    turn = jnp.clip(jnp.floor(s / (2 * jnp.pi)).astype(int), 0, len(curves) - 1) if len(curves) > 1 else 0
+    turn = turn_of(s, len(curves)) if len(curves) > 1 else 0
     grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
     directions = problem.family.directions(parameters)
     nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(curves, directions, strict=True)]

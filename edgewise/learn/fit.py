@@ -3,6 +3,7 @@
 import datetime
 import logging
 import math
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,14 +21,15 @@ from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.training import Training
+from edgewise.learn.runs import is_text
+from edgewise.learn.training import Training, check_members
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 from edgewise.validation import check_curves, check_numbers
 
 logger = logging.getLogger("edgewise")
 
-# An improvement of the validation error smaller than this share does not count.
+# An improvement of the misfit smaller than this share does not count.
 SHARE = 0.1
 # How often a diverging run is stepped back and tried with half the step before it is given up.
 RETRIES = 5
@@ -70,6 +72,24 @@ def fit(
     >>> bool(operator.result.ok), bool(operator.stats["misfit"] < 1e-6)
     (True, True)
     """
+    _check_options(progress, callback)
+    return prepare(problem, recipe, seed=seed, out=out, resume=resume, callback=callback, dtype=dtype, origin=origin)(
+        progress
+    )
+
+
+def prepare(
+    problem: Problem,
+    recipe: str | Recipe,
+    *,
+    seed: int,
+    out: str | Path | None = None,
+    resume: bool = False,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    dtype: str | None = None,
+    origin: dict[str, str] | None = None,
+) -> Callable[[bool | None], Operator]:
+    """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress`."""
     check_problem(problem)
     recipe = recipes.recipe(recipe, problem) if isinstance(recipe, str) else recipe
     if dtype is not None:
@@ -78,31 +98,55 @@ def fit(
     reading = working_dtype(dtype)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
         raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
+    if out is not None and not isinstance(out, str | os.PathLike):
+        raise TypeError(f'`out` must be the path of a folder, got {out!r}. Write `out="runs/mine"`.')
+    if not isinstance(resume, bool):
+        raise TypeError(f"`resume` must be True or False, got {resume!r}. Write `resume=True`.")
     if resume and out is None:
         raise ValueError('`resume=True` continues a run in a folder, and none was given. Write `out="runs/mine"`.')
-    _check_members(problem)
-    folder = None
-    if out is not None:
-        folder = Folder(Path(out))
-        if folder.open(problem, recipe, int(seed), resume, origin):
-            return load(folder.path, problem, dtype=dtype)
-    training = Training(problem, recipe, int(seed))
-    run = _Run(training, int(seed), folder, callback, origin, reading)
-    probe = run.operator(FitResult("unconverged", "not trained"))
-    first: dict[str, Any] = {name: value[0] for name, value in training.validation_members.items()}
-    check_reads_no_data(probe(**first))
-    return run.go(progress)
+    if origin is not None and not is_text(origin):
+        raise TypeError(
+            f'`origin` must be a dict of text, got {origin!r}. Write `origin={{"file": "my_problem.py:problem"}}`, or leave it out.'
+        )
+    _check_members(problem, recipe, int(seed))
+    folder = Folder(Path(out)) if out is not None else None
+    is_finished = folder is not None and folder.open(problem, recipe, int(seed), resume, origin)
+
+    def train(progress: bool | None) -> Operator:
+        try:
+            if folder is not None and is_finished:
+                operator = load(folder.path, problem, dtype=dtype)
+                # Only now: what could not be read, a person may still want to mend.
+                folder.tidy()
+                return operator
+            return _Run(Training(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading).go(progress)
+        finally:
+            if folder is not None:
+                folder.close()
+
+    return train
 
 
-def _check_members(problem: Problem) -> None:
-    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones."""
+def _check_options(progress: Any, callback: Any) -> None:
+    if progress is not None and not isinstance(progress, bool):
+        raise TypeError(f"`progress` must be True, False or None, got {progress!r}. Write `progress=True`.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be a function of a record, got {callback!r}. Write `callback=print`.")
+
+
+def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
+    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones, and at the data of the run's own."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
     try:
         check_numbers(problem, from_box)
         check_curves(problem, from_box, 16)
+        check_members(problem, recipe, seed)
+        dtype = np.dtype(recipe.dtype)
+        check_reads_no_data(problem, {name: value[0].astype(dtype) for name, value in from_box.items()}, dtype)
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
-            "`fit` trains with values at hand; it cannot be traced. Call it outside `jit` and `grad`."
+            "`fit` needs known numbers and cannot be traced; a number in this problem is traced by `jit`, `vmap` or `grad`. Call "
+            "`fit` outside `jit` and `grad`; the operator can be traced."
         ) from None
 
 
@@ -141,7 +185,8 @@ class _Run:
                 if self.folder is not None and (result or time.perf_counter() - saved > SAVE_EVERY):
                     self._save()
                     saved = time.perf_counter()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit, Exception):
+            # Also of a callback that failed: its run can be continued.
             if self.folder is not None:
                 self._save()
             raise
@@ -194,17 +239,17 @@ class _Run:
             )
             return FitResult("diverged", words)
         if self.step and self.best_error <= validation.floor:
-            return self._verdict(f"the validation error is below {validation.floor:.0e}")
+            return self._verdict(f"the misfit is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
-            return self._verdict("the validation error no longer falls")
+            return self._verdict("the misfit no longer falls")
         if "damping" in self.state and self._stands_still():
-            return self._verdict("neither residual nor validation error falls any more")
+            return self._verdict("neither loss nor misfit falls any more")
         if self.step >= self.recipe.optimiser.steps:
             return self._verdict(f"{self.step} steps are done")
         return None
 
     def _stands_still(self) -> bool:
-        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the validation error fell by a tenth."""
+        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the misfit fell by a tenth."""
         if len(self.history) < 3:
             return False
         before, *after = self.history[-3:]

@@ -2,18 +2,19 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from edgewise.files import write_text
+from edgewise.files import is_unfinished, lock, make_folder, write_text
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, from_dict
 from edgewise.learn.runs import (
     CONFIG,
-    LEFTOVERS,
+    FILES,
     LOG,
     METRICS,
     STATE,
@@ -37,13 +38,23 @@ class Folder:
     def __init__(self, path: Path):
         self.path = path
         self.config: dict[str, Any] = {}
+        self._release: Callable[[], None] = lambda: None
 
     def open(self, problem: Problem, recipe: Recipe, seed: int, resume: bool, origin: dict[str, str] | None) -> bool:
-        """Makes the folder ready for a run; says whether the run in it is finished."""
+        """Makes the folder ready for a run, and nobody else's until `close`; says whether the run in it is finished."""
+        make_folder(self.path)
+        self._release = lock(self.path)
+        try:
+            return self._open(problem, recipe, seed, resume, origin)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._release()
+
+    def _open(self, problem: Problem, recipe: Recipe, seed: int, resume: bool, origin: dict[str, str] | None) -> bool:
         path = self.path
-        if path.exists() and not path.is_dir():
-            raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
-        path.mkdir(parents=True, exist_ok=True)
         found = present(path)
         if found and not resume:
             raise FileExistsError(
@@ -53,10 +64,7 @@ class Folder:
         if CONFIG in found:
             self.config = read_config(path)
             self._check_same(problem, recipe, seed)
-            if self.config["status"] != "finished":
-                return False
-            self._tidy()
-            return True
+            return self.config["status"] == "finished"
         if found:
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
@@ -97,12 +105,12 @@ class Folder:
         self._write_config()
         with (self.path / LOG).open("a") as file:
             file.write(f"{operator.result}\n")
-        self._tidy()
+        self.tidy()
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """A finished run needs no state, nor what a write that was cut short left behind."""
         for entry in self.path.iterdir():
-            if entry.name == STATE or entry.name.startswith(LEFTOVERS):
+            if entry.name == STATE or is_unfinished(entry.name, FILES):
                 entry.unlink(missing_ok=True)
 
     def _write_config(self) -> None:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from edgewise.geometry import Angle, Boundary, Box, Direction
 from edgewise.geometry.parameters import Interval
+from edgewise.geometry.union import turn_of
 
 
 class Fixed(eqx.Module):
@@ -188,5 +189,5 @@ class Harmonics(AbstractSight):
         waves = jnp.concatenate([jnp.ones_like(node.s)[None], jnp.cos(phase), jnp.sin(phase)])
         if self.curves == 1:
             return waves
-        own = jnp.floor(node.s / (2 * jnp.pi)).astype(int) == jnp.arange(self.curves)
+        own = turn_of(node.s, self.curves) == jnp.arange(self.curves)
         return (own[:, None] * waves).reshape(-1)

@@ -1,5 +1,7 @@
 """Operators from folders: one's own runs, and those that ship with the package."""
 
+import logging
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from edgewise.precision import working_dtype
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 
+logger = logging.getLogger("edgewise")
+
 
 def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None = None) -> Operator:
     """The operator of a run.
@@ -32,6 +36,26 @@ def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     >>> ew.pretrained("laplace-star").problem.parameters.names
     ('t',)
     """
+    operator = read(path, problem, dtype=dtype)
+    if is_untrained(operator):
+        logger.warning("load: %s", operator.result)
+    return operator
+
+
+def is_untrained(operator: Operator) -> bool:
+    """Whether its run was interrupted before it had finished a step."""
+    return operator.result.code == "interrupted" and not operator.history
+
+
+def continuation(path: Path) -> str:
+    """How a run is continued in Python; commands say it in the shell's words."""
+    return f"`fit(..., out={str(path)!r}, resume=True)`"
+
+
+def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None = None) -> Operator:
+    """As `load`, without a word about operators that are not trained yet."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f'`path` must be the path of a run\'s folder, got {path!r}. Write `load("runs/mine")`.')
     path = Path(path)
     real = working_dtype(dtype)
     config = read_config(path)
@@ -56,19 +80,32 @@ def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     )
     names, structure = by_path(skeleton)
     expected = {name: (np.dtype(leaf.dtype), tuple(leaf.shape)) for name, leaf in names.items()}
+    if config["status"] == "training" and not (path / WEIGHTS).exists():
+        raise FileNotFoundError(
+            f"The run in `{path}` was interrupted before a step was finished: it has no {WEIGHTS} yet. Continue it with "
+            f"{continuation(path)}."
+        )
     arrays, _ = load_arrays(path / WEIGHTS, expected)
     wrong = [name for name, array in arrays.items() if not np.all(np.isfinite(array))]
     if wrong:
         raise ValueError(f"`{path / WEIGHTS}` has weights that are not finite, in {wrong[0]}. Train again.")
     leaves = [jnp.asarray(arrays[name]) for name in names]
     network = in_precision(jax.tree_util.tree_unflatten(structure, leaves), real)
-    result, stats = config.get("result"), config.get("stats", {})
-    ended = (
-        FitResult(**result)
-        if result
-        else FitResult("interrupted", f"interrupted: `fit(..., out={str(path)!r}, resume=True)`")
+    history, result = read_history(path), config.get("result")
+    if result is not None:
+        ended = FitResult(**result)
+    elif history:
+        ended = FitResult(
+            "interrupted", f"interrupted after step {history[-1]['step']}; {continuation(path)} continues it"
+        )
+    else:
+        ended = FitResult(
+            "interrupted",
+            f"interrupted before a step was finished: its weights are random numbers; {continuation(path)} trains it",
+        )
+    return Operator(
+        problem, network, recipe, history, ended, config.get("stats", {}), config["problem"], config["seed"]
     )
-    return Operator(problem, network, recipe, read_history(path), ended, stats, config["problem"], config["seed"])
 
 
 def pretrained(name: str, *, dtype: str | None = None) -> Operator:

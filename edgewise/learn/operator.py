@@ -1,6 +1,7 @@
 """`Operator`: a trained network that answers with the solution of any member."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,8 @@ class Operator:
         Arguments:
             overwrite: Allows the folder to hold a run already, which is replaced.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f'`save` takes the folder to write, got {path!r}. Write `operator.save("runs/mine")`.')
         config = describe(self.problem, self.recipe, self.seed, self.origin) | self.ending
         save_run(Path(path), config, named_arrays(self.network, self.recipe.dtype), self.history, overwrite)
 

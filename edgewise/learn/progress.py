@@ -11,7 +11,7 @@ PAUSE = 5.0
 
 
 class Progress:
-    """Shows step, loss, validation error and time left on standard error."""
+    """Shows step, loss, misfit and time left on standard error."""
 
     def __init__(self, total: int, done: int, show: bool | None):
         self.total = total
@@ -47,4 +47,4 @@ class Progress:
 
 
 def _words(record: dict[str, Any]) -> str:
-    return f"loss {record['loss']:.2e}, validation {record['misfit']:.2e}"
+    return f"loss {record['loss']:.2e}, misfit {record['misfit']:.2e}"

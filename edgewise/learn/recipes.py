@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from edgewise.learn.inputs import ParameterInputs
 from edgewise.problem import Problem
@@ -93,6 +93,27 @@ class Recipe:
     dtype: Literal["float64", "float32"] = "float64"
 
 
+# Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
+LIMITS = {
+    "layers": (1, 64),
+    "neurons": (1, 2**16),
+    "p": (1, 2**16),
+    "harmonics": (1, 2**14),
+    "degree": (0, 64),
+    "members": (1, 2**16),
+    "nodes": (8, 2**16),
+    "targets": (1, 2**16),
+    "steps": (1, 10**9),
+    "check_every": (1, 10**9),
+    "decay_every": (1, 10**9),
+    "patience": (0, 10**9),
+    "scale": (0.0, 1e6),
+    "damping": (1e-15, 1e8),
+    "rate": (1e-12, 1e3),
+    "decay": (1e-6, 1.0),
+    "floor": (0.0, 1.0),
+    "tol": (1e-15, 1.0),
+}
 NAMES = ("default", "best", "paper", "paper-random")
 
 
@@ -169,9 +190,37 @@ def with_dtype(recipe: Recipe, dtype: str) -> Recipe:
     return dataclasses.replace(recipe, dtype=dtype)  # pyright: ignore[reportArgumentType]
 
 
+def check_fields(part: Any, where: str) -> None:
+    """Refuses values of the wrong type or out of their limits, whatever the problem."""
+    hints = get_type_hints(type(part))
+    for field in dataclasses.fields(part):
+        value, kind, name = getattr(part, field.name), hints[field.name], f"{where}.{field.name}"
+        if dataclasses.is_dataclass(kind):
+            if not isinstance(value, kind):  # pyright: ignore[reportArgumentType]
+                raise TypeError(f"`{name}` must be a `{kind.__name__}`, got {value!r}.")  # pyright: ignore
+            check_fields(value, name)
+        elif get_origin(kind) is Literal:
+            if value not in get_args(kind):
+                raise ValueError(f"`{name}` must be one of {', '.join(map(repr, get_args(kind)))}, got {value!r}.")
+        elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = LIMITS[field.name]
+            if not low <= value <= high:
+                raise ValueError(f"`{name}` must lie in [{low:g}, {high:g}], got {value!r}.")
+        elif type(value) is not kind:
+            raise TypeError(f"`{name}` must be of type {kind.__name__}, got {value!r}.")
+        elif kind is int and not LIMITS[field.name][0] <= value <= LIMITS[field.name][1]:
+            low, high = LIMITS[field.name]
+            raise ValueError(f"`{name}` must lie in [{low}, {high}], got {value!r}.")
+
+
 def from_dict(stored: Any, where: Path) -> Recipe:
-    """The recipe that was written down; refuses what is not one. Values are checked by `check_recipe`."""
-    return _part(Recipe, stored, where, "recipe")
+    """The recipe that was written down; refuses what is not one. Whether it suits a problem, `check_recipe` says."""
+    found = _part(Recipe, stored, where, "recipe")
+    try:
+        check_fields(found, "recipe")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"`{where}` is damaged: {error} Copy it again, or train again.") from None
+    return found
 
 
 def _part(kind: Any, stored: Any, where: Path, name: str) -> Any:

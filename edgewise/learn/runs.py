@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from edgewise import __version__
-from edgewise.files import write_text
+from edgewise.files import is_unfinished, lock, make_folder, with_words, write_text
 from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
@@ -33,8 +33,6 @@ CONFIG, WEIGHTS, STATE, METRICS, LOG = (
     "log.txt",
 )
 FILES = (CONFIG, WEIGHTS, STATE, METRICS, LOG)
-# How `files.write` names what it has not yet moved to its place.
-LEFTOVERS = tuple(f".{name}-" for name in FILES)
 # A configuration is a few kilobytes; one of this size is something else.
 MOST_BYTES = 2**22
 
@@ -77,9 +75,8 @@ def save_run(
     history: list[dict[str, Any]],
     overwrite: bool = False,
 ) -> None:
-    """Writes a finished run into a folder: made beside it, then moved there whole."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
+    """Writes a finished run into a folder: made beside it, then moved there whole. A link stays one, to the new run."""
+    path = _target(path)
     if path.exists() and any(path.iterdir()) and not overwrite:
         raise FileExistsError(f"`{path}` has files in it. Name a new folder, or pass `overwrite=True`.")
     if path.exists() and overwrite:
@@ -88,8 +85,39 @@ def save_run(
             raise FileExistsError(
                 f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. Name another folder."
             )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    make_folder(path.parent)
+    release = lock(path) if path.exists() else lambda: None
+    try:
+        _replace(path, config, arrays, history)
+    finally:
+        release()
+
+
+def _target(path: Path) -> Path:
+    """Where the folder really is; refuses what cannot be replaced."""
+    try:
+        found = path.resolve()
+        if found.exists() and not found.is_dir():
+            raise ValueError(f"`{path}` is a file; expected a folder for the run. Name another one.")
+    except (OSError, RuntimeError) as error:
+        # Older versions of Python raise a RuntimeError for links in a circle.
+        raise OSError(f"`{path}` cannot be a folder for the run: {error}. Name another one.") from error
+    if Path.cwd().is_relative_to(found):
+        raise ValueError(
+            f"`{path}` is the folder that this program works in, or one above it, and cannot be replaced. Name a folder in it, "
+            "such as `runs/mine`."
+        )
+    return found
+
+
+def _replace(
+    path: Path, config: dict[str, Any], arrays: Mapping[str, np.ndarray], history: list[dict[str, Any]]
+) -> None:
+    try:
+        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    except OSError as error:
+        words = f"Nothing can be written to the folder `{path.parent}`: {error.strerror or error}. Name another one."
+        raise with_words(error, words) from error
     try:
         made.chmod(0o755)
         save_arrays(made / WEIGHTS, arrays)
@@ -110,7 +138,7 @@ def save_run(
 
 def present(path: Path) -> list[str]:
     """What is in a folder, but for what an interrupted write left behind, which is nobody's work."""
-    return [entry.name for entry in path.iterdir() if not entry.name.startswith(LEFTOVERS)]
+    return [entry.name for entry in path.iterdir() if not is_unfinished(entry.name, FILES)]
 
 
 def as_json(config: dict[str, Any]) -> str:
@@ -141,32 +169,75 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"`{file}` is damaged: it has no proper {wrong[0]!r}. Copy it again, or train again.")
     if config["format"] != FORMAT:
         raise ValueError(f"`{file}` has format {config['format']}; this version reads {FORMAT}. Update edgewise.")
-    result = config.get("result")
-    if result is not None and not (_is_text(result) and set(result) == {"code", "message"}):
+    result, status = config.get("result"), config["status"]
+    if result is not None and not (is_text(result) and set(result) == {"code", "message"}):
         raise ValueError(f"`{file}` is damaged: its 'result' is not one. Copy it again, or train again.")
-    for part, good in (("problem", _is_text(config["problem"])), ("stats", isinstance(config.get("stats", {}), dict))):
+    if status not in ("training", "finished"):
+        raise ValueError(f"`{file}` is damaged: its 'status' is {status!r}. Copy it again, or train again.")
+    if status == "finished" and result is None:
+        raise ValueError(
+            f"`{file}` is damaged: its 'status' is finished, but it has no 'result'. Write \"training\" there to continue the run with "
+            "`resume=True` (`--resume`), or train again."
+        )
+    for part, good in (("problem", is_text(config["problem"])), ("stats", _are_stats(config.get("stats", {})))):
         if not good:
             raise ValueError(f"`{file}` is damaged: it has no proper {part!r}. Copy it again, or train again.")
     return config
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _are_stats(value: Any) -> bool:
+    """Whether what commands print as numbers is numbers; anything else may be there too."""
+    if not isinstance(value, dict) or not isinstance(value.get("measured", {}), dict):
+        return False
+    numbers = [value[name] for name in ("steps", "seconds", "weights", "misfit", "misfit_max") if name in value]
+    return all(map(_is_number, [*numbers, *value.get("measured", {}).values()]))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
     """The records of a run, but for a last line that was cut off."""
     file = path / METRICS
+    lines = file.read_bytes().split(b"\n") if file.is_file() else []
     records = []
-    for line in file.read_text().splitlines() if file.is_file() else []:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            record = json.loads(line)
+            record = json.loads(line.decode())
         except (ValueError, RecursionError):
+            record = None
+        wrong = _flaw(record)
+        if wrong and number == len(lines):
+            # A line ends with a line break: this one was being written when the program ended.
             break
-        if not isinstance(record, dict) or not isinstance(record.get("step"), int):
-            break
+        if wrong:
+            raise ValueError(
+                f"`{file}` is damaged: line {number} {wrong}. Correct that line, or delete the file, which nothing but the history "
+                "is read from."
+            )
         records.append(record)
     return records
+
+
+def _flaw(record: Any) -> str | None:
+    """What keeps a line from being a record; None where nothing does."""
+    if not isinstance(record, dict):
+        return "is not a record in JSON"
+    step = record.get("step")
+    if isinstance(step, bool) or not isinstance(step, int) or step < 0:
+        return f"has the step {step!r}, expected a whole number"
+    known = {"loss": None, "misfit": None} | record
+    for name in ("loss", "misfit", "misfit_max", "seconds"):
+        if name in known and not _is_number(known[name]):
+            return f"has the {name} {known[name]!r}, expected a number"
+    return None
 
 
 def by_path(network: Any) -> tuple[dict[str, Any], Any]:
@@ -176,4 +247,10 @@ def by_path(network: Any) -> tuple[dict[str, Any], Any]:
 
 def named_arrays(network: AbstractNetwork, dtype: str | None = None) -> dict[str, np.ndarray]:
     """The arrays by where they are in the network; in the precision of training, which they come from."""
-    return {name: np.asarray(leaf, dtype or leaf.dtype) for name, leaf in by_path(network)[0].items()}
+    leaves = by_path(network)[0]
+    if dtype == "float64" and any(leaf.dtype == np.float32 for leaf in leaves.values()):
+        raise ValueError(
+            "This operator was trained in float64 and opened in float32: its weights are rounded, and saved they would not be what "
+            "its `stats` speak of. Save the one opened in float64: open it without `dtype`."
+        )
+    return {name: np.asarray(leaf, dtype or leaf.dtype) for name, leaf in leaves.items()}

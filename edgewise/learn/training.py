@@ -1,5 +1,6 @@
 """One training run, ready to go: members, network, and functions that advance it and look at its error."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -26,7 +27,10 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
 from edgewise.quadrature import Kress, MonteCarlo, Uniform
-from edgewise.validation import words
+from edgewise.validation import check_data
+
+# Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
+LEAST, MOST = 1e3, 1e6
 
 
 class Training:
@@ -38,23 +42,21 @@ class Training:
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         self.problem, self.recipe = problem, recipe
         self.dtype = np.dtype(recipe.dtype)
-        start, validation, self.draws = jax.random.split(jax.random.key(seed), 3)
+        start, _, self.draws = _keys(seed)
         self.shape = shape_of(problem, self.dtype)
         rule = Kress(recipe.collocation.nodes) if recipe.collocation.rule == "kress" else Kress(recipe.validation.nodes)
         members = training_members(problem.parameters, recipe.collocation.members, self.dtype)
         systems = _conditioned(problem, rule, members, recipe.collocation.members, self.dtype)
-        _check_finite(systems, members)
         sizes = unknown_sizes(systems.rhs, recipe, self.shape)
         self.systems = systems if recipe.collocation.rule == "kress" else None
         self.units = _units(systems, sizes, self.shape)
         network = build_network(problem, recipe, self.shape, sizes, start)
         trainable, self.rest = split_trainable(network)
         self.first_weights, self.unravel = jax.flatten_util.ravel_pytree(trainable)
-        # Drawn in double precision where there is one, so that a run in float32 sees the same members.
-        drawn = problem.parameters.sample(validation, recipe.validation.members)
+        drawn = validation_members(problem, recipe, seed)
         self.validation_members = {name: value.astype(self.dtype) for name, value in drawn.items()}
         # In double precision the misfit is that of the network alone.
-        precise = np.dtype("float64") if jax.config.read("jax_enable_x64") else self.dtype
+        precise = most_precise(self.dtype)
         self.validation = _equations(
             problem,
             Kress(recipe.validation.nodes),
@@ -62,7 +64,6 @@ class Training:
             recipe.validation.members,
             precise,
         )
-        _check_finite(self.validation, self.validation_members)
         self._adam_steps = jax.jit(
             lambda state, first, count: optimisers.adam_steps(state, self.loss, recipe.optimiser, first, count),
             static_argnums=2,
@@ -112,6 +113,39 @@ class Training:
         return jnp.mean(jnp.abs(residual) ** 2) * self.shape.channels
 
 
+def _keys(seed: int) -> Array:
+    """For the network's start, the validation members, and what the steps draw."""
+    return jax.random.split(jax.random.key(seed), 3)
+
+
+def validation_members(problem: Problem, recipe: Recipe, seed: int) -> Values:
+    """Drawn in double precision where there is one, so that a run in float32 sees the same members."""
+    return problem.parameters.sample(_keys(seed)[1], recipe.validation.members)
+
+
+def most_precise(dtype: np.dtype) -> np.dtype:
+    return np.dtype("float64") if jax.config.read("jax_enable_x64") else dtype
+
+
+def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
+    """Refuses data that `solve` would refuse, or whose squares leave the range of numbers, on the members of a run."""
+    dtype, rule = np.dtype(recipe.dtype), Kress(recipe.validation.nodes)
+    precise = most_precise(dtype)
+    trained = training_members(problem.parameters, recipe.collocation.members, precise)
+    for members, count in (
+        (trained, recipe.collocation.members),
+        (validation_members(problem, recipe, seed), recipe.validation.members),
+    ):
+        values = {name: value.astype(precise) for name, value in members.items()}
+        largest = float(np.max(check_data(problem, rule, values, count, precise)))
+        if 0 < largest < LEAST * np.sqrt(np.finfo(dtype).tiny) or largest > np.sqrt(np.finfo(dtype).max) / MOST:
+            how = "overflows" if largest > 1 else "vanishes"
+            raise ValueError(
+                f"`data` is as large as {largest:.1e} on the boundary; its square, by which `fit` measures, {how} in {dtype}. Multiply "
+                "`data` by a number that brings it near 1: the solution is multiplied by the same."
+            )
+
+
 def _drawn(training: Training, key: Array) -> System:
     """The members of one step, and for random nodes those too."""
     recipe, dtype = training.recipe.collocation, training.dtype
@@ -146,24 +180,13 @@ def _equations(problem: Problem, rule: Kress, members: Values, count: int, dtype
     return jax.vmap(lambda p: equation(problem, rule, p, dtype), axis_size=count)(members)
 
 
-def _check_finite(systems: System, members: Values) -> None:
-    """Refuses data that are not finite on the members that are looked at."""
-    bad = np.flatnonzero(~np.all(np.isfinite(np.asarray(systems.rhs)), axis=1))
-    if len(bad):
-        where = words({name: value[bad[0]] for name, value in members.items()})
-        raise ValueError(
-            f"`data` is not finite everywhere on the boundary{where}; expected finite values for every member. Keep the "
-            "singularities of `data` off the boundary, or narrow the `Box`."
-        )
-
-
 def _units(systems: System, sizes: Array, shape: Shape) -> Array:
     """What each row is divided by: the size of its channel, so that the sum of squares is a relative mean square."""
     rows = systems.rhs.shape[1] - shape.scalars
     channel = jnp.repeat(sizes[: shape.channels], rows // shape.channels)
     # A moment is a sum over the nodes: in units of the sum of its coefficients.
     moments = jnp.mean(jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1), axis=0) * jnp.max(sizes)
-    return jnp.concatenate([channel, moments]) * np.sqrt(systems.rhs.size)
+    return jnp.concatenate([channel, moments]) * math.sqrt(systems.rhs.size)
 
 
 @eqx.filter_jit

@@ -45,6 +45,18 @@ class Member(eqx.Module):
         return jnp.sum(self.boundary.weight * values)
 
     @property
+    def imbalance(self) -> Float[Array, ""]:
+        """|∫ data| / ∫ |data| where a solution exists only if that is 0: Neumann data of Laplace's equation, inside. Else 0."""
+        if (
+            self.representation.kernel.polynomials != 1
+            or self.side != "interior"
+            or not isinstance(self.condition, Neumann)
+        ):
+            return jnp.zeros((), self.boundary.s.dtype)
+        amount = self.integral(jnp.abs(self.data))
+        return jnp.abs(self.integral(self.data)) / jnp.where(amount > 0, amount, 1)
+
+    @property
     def step(self) -> Float[Array, " n"]:
         """The rule's own weights: Σ step · (density · jacobian) is the integral of the density."""
         return self.boundary.weight / self.boundary.jacobian

@@ -20,7 +20,7 @@ def preset(name: str) -> Problem:
     >>> ew.preset("laplace-star").parameters.names
     ('t',)
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         known = ", ".join(f'"{known}"' for known in sorted(PRESETS))
         raise ValueError(f'No preset is called {name!r}; there are {known}. Write `preset("laplace-star")`.')
     return PRESETS[name].problem()
