@@ -1,4 +1,4 @@
-"""Run the code of README.md and docs/*.md as a reader would: block after block, one fresh process a document.
+"""Run the code of README.md and docs/*.md as a reader would: block after block, one fresh process a document, two at a time.
 
 Every ```python block runs, in one namespace a document, unless `<!-- not run: reason -->` stands before it. A ```sh or
 ```console block runs only if `<!-- run -->` stands before it; of a console block, the lines that begin with `$ `.
@@ -11,6 +11,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent
@@ -51,12 +52,22 @@ def main() -> int:
     if len(sys.argv) > 1:
         run_document(Path(sys.argv[1]))
         return 0
-    env = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    failed = []
-    for path in [root / "README.md", *sorted(root.glob("docs/*.md"))]:
-        with tempfile.TemporaryDirectory() as folder:  # so that what a block writes does not land in the tree
-            if subprocess.run([sys.executable, __file__, path], cwd=folder, env=env).returncode:
-                failed.append(str(path.relative_to(root)))
+    folder = str(Path(sys.executable).parent)
+    # One thread each, as for the tests: most of the time goes into compiling, which does not share.
+    env = dict(os.environ, PATH=f"{folder}{os.pathsep}{os.environ['PATH']}", NPROC="1", OMP_NUM_THREADS="1")
+
+    def check(path: Path) -> bool:
+        with tempfile.TemporaryDirectory() as empty:  # so that what a block writes does not land in the tree
+            command = [sys.executable, __file__, str(path)]
+            ran = subprocess.run(command, cwd=empty, env=env, capture_output=True, text=True)
+        print(ran.stdout + ran.stderr, end="", flush=True)
+        return ran.returncode == 0
+
+    paths = [root / "README.md", *sorted(root.glob("docs/*.md"))]
+    with ThreadPoolExecutor(2) as pool:
+        failed = [
+            str(path.relative_to(root)) for path, good in zip(paths, pool.map(check, paths), strict=True) if not good
+        ]
     if failed:
         print(f"failed: {', '.join(failed)}")
     return bool(failed)
