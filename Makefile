@@ -34,7 +34,7 @@ check: ## Check style, types, doctests, examples, documents and the wheel
 	$(py) -m ruff format --check .
 	$(py) -m ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright
-	JAX_ENABLE_X64=1 $(py) -m pytest -q --doctest-modules edgewise
+	JAX_ENABLE_X64=1 $(pytest) -q --doctest-modules edgewise
 	$(py) tools/check_examples.py
 	$(py) tools/check_readme.py
 	tools/check_wheel

@@ -23,13 +23,13 @@ from jaxtyping import Array, Float, Inexact
 from edgewise import linear
 from edgewise.geometry import Boundary
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.misfit import at_points, field_of, misfit
+from edgewise.misfit import at_points, between, field_of, misfit
 from edgewise.potentials import Clamped, Dirichlet, Member, Side, Strengths
 from edgewise.potentials.evaluate import Field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded
-from edgewise.special import resample, wave_numbers
+from edgewise.special import interpolate, resample, wave_numbers
 from edgewise.systems import assemble, finer_rule
 
 Of = Literal["field", "far_field"]
@@ -42,6 +42,8 @@ LATTICE, POSITIONS, DEPTHS = 512, 32, (0.03, 0.08, 0.2)
 # Outside, a few points this many sizes away.
 AFAR, AFAR_POINTS = 10.0, 16
 DIRECTIONS = 256
+# Coordinates in [0, 2π) that no equispaced nodes have in common: multiples of the golden ratio.
+BETWEEN = 2 * np.pi * np.mod(np.arange(1, 65) * (np.sqrt(5) - 1) / 2, 1)
 # Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
 ROUNDING = 16.0
 
@@ -59,7 +61,8 @@ class ErrorEstimate(eqx.Module):
     """The largest misfit on the boundary, of its trigonometric interpolant on twice the nodes; for Laplace's equation outside,
     and what a wrong total charge adds within ten sizes of the curves."""
     hidden: Float[Array, "..."]
-    """What of the misfit may hide between those nodes: its highest frequencies, twice."""
+    """What of the misfit may hide between those nodes: twice its highest frequencies, and twice what 64 other points show that the
+    nodes do not; infinite where the nodes are too few to tell the boundary."""
     rounding: Float[Array, "..."]
     """What arithmetic may change in the field."""
     stability: Float[Array, "..."]
@@ -167,16 +170,29 @@ def _look(
     """The member on twice the nodes, its misfit there, and the three terms of the estimate."""
     field = field_of(problem, quadrature, parameters, strengths)
     member = problem.member(finer, parameters, field.layers.source.x.dtype)
-    missed = misfit(field, member)
+    missed, seen = misfit(problem, field, member.boundary, parameters)
     curves = missed.reshape(len(missed) * member.boundary.components, -1)
     count = curves.shape[-1]
     # A trigonometric polynomial of degree m is nowhere larger than 1/cos(πm/M) times its largest of M equispaced values.
-    between = jax.vmap(lambda values: resample(values, 4 * count))(curves) / np.cos(np.pi / 8)
+    largest = jax.vmap(lambda values: resample(values, 4 * count))(curves) / np.cos(np.pi / 8)
     # Modes beyond the nodes' reach pass for lower ones. Of those seen, the highest quarter stands for them.
     high = np.abs(wave_numbers(count)) >= 3 * count // 8
     above = 2 * jnp.sum(jnp.abs(jnp.fft.fft(curves))[:, high], axis=-1, keepdims=True) / count
-    largest, hidden = (_largest(member, part.reshape(len(missed), -1)) for part in (between, above))
-    return member, missed, (largest + _drift(field, member), hidden, _rounding(field, member))
+    # And what passes for something smooth is found out in between.
+    start = finer.grid()[0][0]
+    off_nodes = between(finer, problem.family, parameters, BETWEEN, member.boundary.x.dtype)
+    true, also_seen = misfit(problem, field, off_nodes, parameters)
+    at = jnp.asarray(BETWEEN - start, member.boundary.x.dtype)
+    taken = jax.vmap(lambda values: jax.vmap(lambda s: interpolate(values, s))(at))(curves)
+    surprise = 2 * jnp.abs(true - taken.reshape(true.shape))
+    misfits, hidden, surprise = (_largest(member, part.reshape(len(missed), -1)) for part in (largest, above, surprise))
+    hidden = jnp.where(jnp.all(seen) & jnp.all(also_seen), hidden + surprise, jnp.inf)
+    return member, missed, (_known(misfits + _drift(field, member)), _known(hidden), _rounding(field, member))
+
+
+def _known(value: Array) -> Array:
+    """Of what is not a number no bound is known."""
+    return jnp.where(jnp.isnan(value), jnp.inf, value)
 
 
 def _largest(member: Member, missed: Inexact[Array, "c n"]) -> Float[Array, ""]:

@@ -1,15 +1,19 @@
 """What a field misses of its boundary condition, anywhere on the boundary."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact
+import numpy as np
+from jaxtyping import Array, Bool, Float, Inexact
 
-from edgewise.potentials import Member, Strengths
+from edgewise.geometry import AbstractFamily, Boundary
+from edgewise.geometry.parameters import bind
+from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import PAIRS, Field, Quantity
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractQuadrature, Graded
 
 
 def field_of(
@@ -19,18 +23,39 @@ def field_of(
     return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
 
 
-def misfit(field: Field, member: Member) -> Inexact[Array, "c n"]:
-    """What the field misses of the data at the nodes of a member; one row a channel of the condition."""
-    condition, boundary = member.condition, member.boundary
+def misfit(
+    problem: Problem, field: Field, boundary: Boundary, parameters: Mapping[str, Array]
+) -> tuple[Inexact[Array, "c n"], Bool[Array, " n"]]:
+    """What the field misses of the data at nodes of the boundary, one row a channel of the condition; and whether it is there.
+
+    Where curves bend between the nodes of a density, a field may take a point of the boundary for one on the wrong side.
+    """
+    condition = bind(problem.condition, parameters)
+    value_weight = condition.value_weight(boundary, parameters).astype(boundary.x.dtype)
     wanted: tuple[Quantity, ...] = ("potential",) * condition.takes_value + ("gradient",) * condition.takes_flux
-    found = dict(zip(wanted, at_points(field, boundary.x, *wanted), strict=False))
+    *values, seen = at_points(field, boundary.x, *wanted)
+    found = dict(zip(wanted, values, strict=True))
     rows = []
     if "potential" in found:
-        rows.append(found["potential"] * member.value_weight)
+        rows.append(found["potential"] * value_weight)
     if "gradient" in found:
         rows.append(jnp.sum(found["gradient"] * boundary.normal, axis=-1))
     rows = jnp.stack(rows)
-    return (rows if condition.channels == 2 else jnp.sum(rows, axis=0, keepdims=True)) - member.data
+    made = rows if condition.channels == 2 else jnp.sum(rows, axis=0, keepdims=True)
+    return made - problem.data_on(boundary, parameters, value_weight), seen
+
+
+def between(
+    quadrature: AbstractQuadrature,
+    family: AbstractFamily,
+    parameters: Mapping[str, Array],
+    sigma: np.ndarray,
+    dtype: Any,
+) -> Boundary:
+    """Nodes at any coordinates σ of a rule, in the order given, on every curve."""
+    # Where there are no corners its coordinate is that of the rules on equispaced nodes.
+    rule = quadrature if isinstance(quadrature, Graded) else Graded(16)
+    return rule.position(sigma, family, parameters, dtype)
 
 
 def at_points(field: Field, x: Float[Array, "m 2"], *quantities: Quantity) -> tuple[Inexact[Array, "m ..."], ...]:

@@ -77,6 +77,7 @@ def least_tol(dtype: Any) -> float:
 def check_tol(tol: Any, dtype: Any) -> float:
     """A relative residual that can be had in this precision, or words."""
     floor = least_tol(dtype)
+    tol = tol.item() if isinstance(tol, jax.Array) and tol.shape == () and is_concrete(tol) else tol
     is_number = isinstance(tol, int | float | np.number) and not isinstance(tol, bool)
     if not is_number or not 0 < tol < 1:
         raise ValueError(

@@ -29,7 +29,8 @@ MESSAGES = {
     Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
     "or use `solve`",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
-    Code.NO_CONVERGENCE: 'GMRES did not reach `tol`. Use `solve` with `method="direct"`, or a larger `tol`',
+    Code.NO_CONVERGENCE: "GMRES did not reach `tol`, which may be below what rounding allows. Use a larger `tol`, or `solve` with "
+    '`method="direct"`',
     Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
     "wavenumber; for waves outside use `CombinedField`",
     Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
@@ -57,6 +58,9 @@ class Result(eqx.Module):
         if codes.size == 1 or worst == Code.CONVERGED:
             return words
         return f"{int(np.sum(codes != 0))} of {codes.size} members: {words}"
+
+    def __repr__(self) -> str:
+        return f"Result({str(self)!r})"
 
     def __str__(self) -> str:
         return self.message if is_concrete(self.code) else "traced"

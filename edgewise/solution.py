@@ -21,7 +21,7 @@ from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded
 from edgewise.refinement import Factorisation, factorise, refine
-from edgewise.result import Result
+from edgewise.result import Code, Result
 from edgewise.systems import finer_rule
 
 
@@ -153,17 +153,23 @@ class Solution(eqx.Module):
 
         The constants beside it stay, or are those that go with the density: the mean of an interior Neumann solution.
         """
-        values = jnp.asarray(values)
         known: Any = self.density
+        expected = f"expected finite numbers in the shape of `solution.density.values`, {known.values.shape}"
+        try:
+            values = jnp.asarray(values)
+        except (TypeError, ValueError):
+            raise TypeError(f"`values` is {values!r}; {expected}.") from None
         if values.shape != known.values.shape:
-            raise ValueError(
-                f"`values` has shape {values.shape}; expected that of `solution.density.values`, {known.values.shape}."
-            )
+            raise ValueError(f"`values` has shape {values.shape}; {expected}.")
+        if is_concrete(values) and not np.all(np.isfinite(np.asarray(values))):
+            raise ValueError(f"`values` is not finite; {expected}.")
         batch = values if self.batched else values[None]
         strengths = _strengths(self.problem, self.quadrature, *self._with_member_axis(), batch)
         density = NodalDensity(known.s, values, self.boundary.components, isinstance(self.quadrature, Graded))
         strengths = strengths if self.batched else jax.tree_util.tree_map(lambda leaf: leaf[0], strengths)
-        return dataclasses.replace(self, density=density, strengths=strengths)
+        # Nobody has solved for it.
+        result = Result(jnp.full_like(self.result.code, Code.UNRESOLVED), jnp.zeros_like(self.result.needed))
+        return dataclasses.replace(self, density=density, strengths=strengths, result=result)
 
     def __len__(self) -> int:
         if not self.batched:
@@ -277,7 +283,8 @@ def _misfits(
 ) -> Array:
     def one(parts):
         field = field_of(problem, quadrature, *parts)
-        return misfit(field, problem.member(finer_rule(quadrature), parts[0], field.layers.source.x.dtype))
+        boundary = finer_rule(quadrature).place(problem.family, parts[0], field.layers.source.x.dtype)
+        return misfit(problem, field, boundary, parts[0])[0]
 
     return jax.lax.map(one, (parameters, strengths))
 

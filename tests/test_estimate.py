@@ -81,6 +81,7 @@ def test_estimates_of_solutions_that_are_wrong(name):
     assert solution.error_estimate().value < (1e-8 if name == "corners" else 3e-11)
 
 
+@pytest.mark.slow
 def test_far_fields_have_an_estimate_of_their_own():
     solution = ew.solve(PROBLEMS["soft"], t=0.7)
     wrong = spoiled(solution, 1e-3)
@@ -182,6 +183,30 @@ def test_close_points_lose_no_digits_at_any_distance():
         abs(_divided_difference(modes, jnp.asarray(step + 0j), jnp.asarray(tau)) - (2 + 0.1j * (v**2 + v * v0 + v0**2)))
         < 1e-15
     )
+
+
+UNSEEN = {
+    "data that the nodes take for a constant": (
+        ew.Ellipse(1.0, 1.0),
+        16,
+        lambda x: jnp.cos(32 * jnp.arctan2(x[1], x[0])),
+    ),
+    "the same, nearly": (ew.Ellipse(1.0, 1.0), 16, lambda x: jnp.cos(30 * jnp.arctan2(x[1], x[0]))),
+    "a thin ellipse": (ew.Ellipse(1.0, 0.005), 32, harmonic),
+    "a curve with more lobes than nodes see": (ew.StarCurve(lambda s: 1 + 0.5 * jnp.sin(12 * s)), 16, harmonic),
+}
+
+
+@pytest.mark.parametrize("name", [n if "constant" in n else pytest.param(n, marks=pytest.mark.slow) for n in UNSEEN])
+@pytest.mark.parametrize("layer", [ew.SingleLayer, pytest.param(ew.DoubleLayer, marks=pytest.mark.slow)])
+def test_too_few_nodes_do_not_go_unseen(name, layer):
+    family, nodes, data = UNSEEN[name]
+    solution = ew.solve(ew.Problem(family, None, layer(LAPLACE), data, "interior"), quadrature=ew.Kress(nodes))
+    s = jnp.asarray(np.random.default_rng(0).uniform(0, 2 * np.pi, 500))
+    points = jax.vmap(family.point)(s)
+    error = jnp.abs(solution(points) - jax.vmap(data)(points))
+    # On a boundary that it does not see, a field is NaN.
+    assert solution.error_estimate().value >= jnp.max(jnp.where(jnp.isnan(error), jnp.inf, error))
 
 
 def test_where_there_is_no_estimate():

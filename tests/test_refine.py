@@ -91,8 +91,13 @@ def test_a_solution_with_another_density():
     twice = batch[1].with_density(2 * batch[1].density.values)
     assert jnp.allclose(twice(points), 2 * batch[1](points), atol=1e-12)
     assert twice.error_estimate().value > 0.1
+    assert "not resolved" in str(twice.result) and repr(twice.result).startswith("Result('not resolved")
     with pytest.raises(ValueError, match=r"shape \(3,\); expected .*density\.values`, \(64,\)"):
         batch[0].with_density(jnp.zeros(3))
+    with pytest.raises(ValueError, match=r"not finite; expected finite numbers"):
+        batch[0].with_density(jnp.full(64, jnp.nan))
+    with pytest.raises(TypeError, match=r"`values` is 'none'; expected finite numbers"):
+        batch[0].with_density("none")
 
 
 @pytest.mark.parametrize("representation", [ew.SingleLayer, ew.Direct])
@@ -114,6 +119,7 @@ def test_resampling_from_another_start():
     assert np.allclose(resample(jnp.asarray(wave(coarse)), 16, float(fine[0] - coarse[0])), wave(fine), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_refining_is_differentiable_and_works_in_batches():
     problem = dataclasses.replace(PROBLEMS["double layer"], data=lambda x, t: t * harmonic(x))
     point = jnp.array([0.2, 0.1])
