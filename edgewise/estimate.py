@@ -5,14 +5,14 @@ of the boundary condition. That misfit r is looked at on twice the nodes, and th
 
 - Laplace's equation and the modified Helmholtz equation with Dirichlet data: |e| is nowhere larger than the largest |r| (the
   maximum principle), which makes the estimate a bound.
-- Elsewhere e is solved for, by GMRES and to two digits only, and looked at on the boundary and at points off it. By how much it
-  exceeds r is the stability constant of this member for this misfit.
+- Elsewhere e is solved for and looked at on the boundary and at points off it. By how much it exceeds r is the stability
+  constant of this member for this misfit.
 
 Three terms add up: the largest misfit of the trigonometric interpolant, what may hide between the nodes, and rounding.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,28 +20,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise import linear
-from edgewise.geometry import Boundary
+from edgewise.error_field import AFAR, Of, extent, norms, solve_for_error
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.misfit import at_points, between, field_of, misfit
-from edgewise.potentials import Clamped, Dirichlet, Member, Side, Strengths
+from edgewise.misfit import between, field_of, misfit
+from edgewise.potentials import Dirichlet, Member, Strengths
 from edgewise.potentials.evaluate import Field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded
 from edgewise.special import interpolate, resample, wave_numbers
-from edgewise.systems import assemble, finer_rule
-
-Of = Literal["field", "far_field"]
+from edgewise.systems import assemble, finer_rule, one_by_one
 
 # The error is looked at in points, between which it may be larger.
 SAFETY = 1.5
-ERROR_TOL = 1e-6
-# Points of a lattice over the curves' box; positions along the boundary, and how far from it, in sizes of the box.
-LATTICE, POSITIONS, DEPTHS = 512, 32, (0.03, 0.08, 0.2)
-# Outside, a few points this many sizes away.
-AFAR, AFAR_POINTS = 10.0, 16
-DIRECTIONS = 256
 # Coordinates in [0, 2π) that no equispaced nodes have in common: multiples of the golden ratio.
 BETWEEN = 2 * np.pi * np.mod(np.arange(1, 65) * (np.sqrt(5) - 1) / 2, 1)
 # Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
@@ -101,12 +92,7 @@ def estimate(
         parameters, strengths = member
         return _estimate(problem, quadrature, parameters, strengths, of)
 
-    members = (dict(parameters), strengths)
-    if not is_concrete(*jax.tree_util.tree_leaves(members)):
-        return jax.lax.map(one, members)
-    count = strengths.polynomial.shape[0]
-    each = [one(jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], members)) for i in range(count)]
-    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
+    return one_by_one(one, (dict(parameters), strengths), strengths.polynomial.shape[0])
 
 
 def obeys_maximum(problem: Problem) -> bool:
@@ -148,11 +134,11 @@ def _estimate(
         relative = value / _positive(jnp.max(jnp.abs(member.data)))
         return ErrorEstimate(value, relative, bound, *terms, stability=jnp.ones_like(value))
     (matrix,), _ = assemble(jax.tree_util.tree_map(lambda leaf: jnp.asarray(leaf)[None], member))
-    error = _solve_for_error(problem, finer, parameters, member, matrix, missed)
+    error = solve_for_error(problem, finer, parameters, member, matrix, missed)
     own = _field(problem, quadrature, parameters, strengths)
-    largest, size = _norms((error, own), member, missed, of)
+    largest, size = norms((error, own), member, missed, of)
     stability = SAFETY * largest / _positive(_largest(member, missed))
-    value = stability * (misfit + hidden) + rounding
+    value = _known(stability * (misfit + hidden) + rounding)
     return ErrorEstimate(value, value / _positive(size), False, *terms, stability=stability)
 
 
@@ -231,77 +217,6 @@ def _rounding(field: Field, member: Member) -> Float[Array, ""]:
         length = jnp.linalg.norm(layers.source.velocity, axis=-1)
         total += jnp.sum(layers.source.step * length * jnp.abs(layers.double)) * slope
     return ROUNDING * jnp.finfo(size.dtype).eps * total
-
-
-@eqx.filter_jit
-def _solve_for_error(
-    problem: Problem,
-    finer: AbstractQuadrature,
-    parameters: dict[str, Array],
-    member: Member,
-    matrix: Array,
-    missed: Array,
-) -> Field:
-    """The field that has the misfit for its data: layers of the same kind, on the finer nodes."""
-    representation, condition, boundary = member.representation, member.condition, member.boundary
-    data = missed if condition.channels == 2 else missed[0]
-    member = eqx.tree_at(lambda m: (m.data, m.charge), member, (data, jnp.zeros_like(member.charge)))
-    rhs = representation.rhs(member)
-    count = boundary.s.shape[0]
-    precondition = linear.circle_preconditioner(representation.orders(condition), count, boundary.components)
-    unknown, _, reached = linear.gmres(
-        lambda x: matrix @ x, rhs.astype(jnp.result_type(matrix, rhs)), tol=ERROR_TOL, precondition=precondition
-    )
-    # Where even two digits cannot be had the equation is next to singular, and the error may be anything.
-    unknown = jnp.where(reached <= ERROR_TOL, unknown, jnp.inf)
-    n = count * condition.channels
-    density = representation.density(boundary, condition, unknown[:n])
-    return field_of(problem, finer, parameters, representation.strengths(member, density, unknown[n:]))
-
-
-@eqx.filter_jit
-def _norms(fields: tuple[Field, Field], member: Member, missed: Array, of: Of) -> tuple[Array, Array]:
-    """The norms of the error and of the solution."""
-    if of == "far_field":
-        angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
-        directions = jnp.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=-1), member.boundary.x.dtype)
-        far = [jax.lax.map(field.far, directions, batch_size=64) for field in fields]
-        error, solution = (jnp.sqrt(2 * np.pi * jnp.mean(jnp.abs(values) ** 2)) for values in far)
-        return error, solution
-    if isinstance(member.condition, Dirichlet | Clamped):
-        traces = missed[0], member.data.reshape(missed.shape)[0]
-    else:
-        traces = tuple(at_points(field, member.boundary.x[::2], "potential")[0] for field in fields)
-    points = looked_at(member.boundary, member.side)
-    error, solution = (_largest_at(points, *pair) for pair in zip(fields, traces, strict=True))
-    return error, solution
-
-
-def _largest_at(points: Array, field: Field, trace: Array) -> Float[Array, ""]:
-    """The largest value on the boundary and at points off it; those too close for the plain rule are left out."""
-    value, right, close = jax.lax.map(lambda point: field.away(point, "potential"), points, batch_size=64)
-    return jnp.maximum(jnp.max(jnp.abs(trace)), jnp.max(jnp.where(right & ~close, jnp.abs(value), 0)))
-
-
-def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m 2"]:
-    """Points off the boundary, some of them on the wrong side: a lattice over the curves, others at three depths, and afar."""
-    x, size = boundary.x, extent(boundary)
-    low, high = jnp.min(x, axis=0), jnp.max(x, axis=0)
-    room = 0.0 if side == "interior" else size
-    # The lattice of Roberts: powers of the root of x³ = x + 1.
-    lattice = np.mod(np.arange(1, LATTICE + 1)[:, None] * 1.32471795724474602596 ** -np.arange(1.0, 3), 1)
-    spread = low - room + (high - low + 2 * room) * lattice
-    pick = np.linspace(0, len(x), POSITIONS, endpoint=False).astype(int)
-    signs = {"interior": (-1,), "exterior": (1,), "both": (-1, 1)}[side]
-    off = [x[pick] + sign * depth * size * boundary.normal[pick] for sign in signs for depth in DEPTHS]
-    angle = 2 * np.pi * np.arange(AFAR_POINTS) / AFAR_POINTS
-    afar = (low + high) / 2 + AFAR * size * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    return jnp.concatenate([spread, *off] + ([] if side == "interior" else [afar.astype(x.dtype)])).astype(x.dtype)
-
-
-def extent(boundary: Boundary) -> Float[Array, ""]:
-    """The longer side of the box around the curves."""
-    return jnp.max(jnp.ptp(boundary.x, axis=0))
 
 
 def _positive(value: Array) -> Array:

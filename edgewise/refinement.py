@@ -15,7 +15,7 @@ from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.special import resample
-from edgewise.systems import Parts, System, finer_rule, finish, prepare
+from edgewise.systems import Parts, System, finer_rule, finish, one_by_one, prepare
 from edgewise.validation import Settings
 
 # A relative residual below this many roundings is not to be had: sums of that many terms do not come out better.
@@ -62,12 +62,7 @@ def refine(
         whole = (*parts, stats | {"cold_applications": cold})
         return jax.tree_util.tree_map(lambda leaf: leaf[0], whole)
 
-    members = (dict(parameters), strengths)
-    if not is_concrete(*jax.tree_util.tree_leaves(members)):
-        return jax.lax.map(one, members)
-    count = strengths.polynomial.shape[0]
-    each = [one(jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], members)) for i in range(count)]
-    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
+    return one_by_one(one, (dict(parameters), strengths), strengths.polynomial.shape[0])
 
 
 def least_tol(dtype: Any) -> float:

@@ -117,7 +117,7 @@ class Solution(eqx.Module):
         """How wrong this solution is, from its misfit on the boundary, on twice the nodes.
 
         For Dirichlet data of Laplace's equation a bound of the error anywhere in the domain. Elsewhere an estimate of the largest
-        error: the misfit times the stability constant of this member, for which its equation is solved to two digits.
+        error: the misfit times the stability constant of this member, for which its equation is solved.
 
         Arguments:
             of: "field", in the sup norm; or for waves outside "far_field", in the l2 norm over all directions.

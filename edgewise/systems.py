@@ -1,7 +1,8 @@
 """The equations of members on the nodes of a rule: assembled, solved, and made into densities."""
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +14,7 @@ from edgewise import linear
 from edgewise.density import NodalDensity
 from edgewise.geometry import Boundary
 from edgewise.potentials import Member, Strengths
+from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded
 from edgewise.resolution import code_of, resolution_of
@@ -34,6 +36,17 @@ def prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: i
     """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
     member = _place(problem, rule, values, count, settings.dtype)
     return System(member, *assemble(member))
+
+
+def one_by_one(function: Callable[[Any], Any], members: Any, count: int) -> Any:
+    """A function of one member, of each of `count` along the first axis of `members`: one after the other, to hold one matrix.
+
+    With values at hand by a loop, so that what is compiled for one member serves batches of every length.
+    """
+    if not is_concrete(*jax.tree_util.tree_leaves(members)):
+        return jax.lax.map(function, members)
+    each = [function(jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], members)) for i in range(count)]
+    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
 
 
 def finer_rule(rule: AbstractQuadrature) -> AbstractQuadrature:
