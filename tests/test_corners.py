@@ -296,9 +296,8 @@ def test_flow_with_circulation(measured):
         measured(f"flow past an airfoil, {name}", float(np.abs(velocity - exact)[away].max()), 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("name", "data"), [("teardrop", square_of_x), pytest.param("L", corner_field, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("name", "data"), [("teardrop", square_of_x), ("L", corner_field)])
+@pytest.mark.slow
 def test_misfit_on_the_boundary_and_its_order(name, data, measured):
     """Below 1e-8 at 960 nodes, and the docstring's order between a fifth of them and all."""
     coarse, fine = (misfit(CORNERED[name], data, nodes) for nodes in (192, 960))

@@ -61,7 +61,7 @@ PROBLEMS = {
         ew.Polygon([(0, 0), (2, 0), (1.6, 1.1), (0, 1)]), None, ew.SingleLayer(LAPLACE), lambda x: x[0] ** 2, "interior"
     ),
 }
-QUICK = ("double layer", "plate", "soft")
+QUICK = ("double layer", "plate")
 PROVEN = ("double layer", "direct", "outside", "both sides", "screened", "two bodies")
 
 
