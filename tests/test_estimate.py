@@ -76,7 +76,8 @@ def test_estimates_of_solutions_that_are_wrong(name):
         found = wrong.error_estimate()
         true = measure(wrong, truth=solution, resolution=40).max_error[0]
         assert found.bound == (name in PROVEN)
-        assert 1 <= found.value / true <= 5, (name, noise, modes)
+        # Toward corners frequencies fall slowly, and what may hide is more.
+        assert 1 <= found.value / true <= (20 if name == "corners" else 5), (name, noise, modes)
     # Of a solution that has converged only rounding is left to say something about.
     assert solution.error_estimate().value < (1e-8 if name == "corners" else 3e-11)
 

