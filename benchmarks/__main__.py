@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, scattering, startup, trust
+from benchmarks import batch_solve, evaluation, operators, scattering, space, startup, trust
 from benchmarks.harness import environment, write_json
 
 CASES = {
@@ -13,6 +13,7 @@ CASES = {
     "evaluation": evaluation,
     "operators": operators,
     "scattering": scattering,
+    "space": space,
     "startup": startup,
     "trust": trust,
 }
@@ -37,6 +38,9 @@ def main(args: list[str] | None = None) -> int:
         # Tiny sizes say nothing about speed.
         if required and ratio < required and not options.quick:
             failures.append(f"{name}: ratio {ratio:.2f}, expected {required} or more")
+        most, error = results[name].get("required_error"), results[name].get("error")
+        if most and error > most and not options.quick:
+            failures.append(f"{name}: error {error:.1e}, expected {most:.0e} or less")
     write_json(options.out, {**environment(), "quick": options.quick, "results": results})
     print(f"wrote {options.out}")
     for failure in failures:

@@ -14,16 +14,26 @@ if TYPE_CHECKING:
     from edgewise.geometry import Airfoil as Airfoil
     from edgewise.geometry import Angle as Angle
     from edgewise.geometry import Box as Box
+    from edgewise.geometry import Cuboid as Cuboid
     from edgewise.geometry import Curve as Curve
     from edgewise.geometry import Direction as Direction
     from edgewise.geometry import Ellipse as Ellipse
+    from edgewise.geometry import Ellipsoid as Ellipsoid
     from edgewise.geometry import FourierCurve as FourierCurve
+    from edgewise.geometry import HalfBalls as HalfBalls
+    from edgewise.geometry import HarmonicSurface as HarmonicSurface
     from edgewise.geometry import Kite as Kite
+    from edgewise.geometry import Patch as Patch
     from edgewise.geometry import Polygon as Polygon
+    from edgewise.geometry import Revolution as Revolution
     from edgewise.geometry import Rotate as Rotate
     from edgewise.geometry import Scale as Scale
+    from edgewise.geometry import Sphere as Sphere
     from edgewise.geometry import StarCurve as StarCurve
+    from edgewise.geometry import StarSurface as StarSurface
+    from edgewise.geometry import Surface as Surface
     from edgewise.geometry import Teardrop as Teardrop
+    from edgewise.geometry import Torus as Torus
     from edgewise.geometry import Translate as Translate
     from edgewise.geometry import Union as Union
     from edgewise.kernels import Biharmonic as Biharmonic
@@ -50,6 +60,7 @@ if TYPE_CHECKING:
     from edgewise.precision import enable_x64 as enable_x64
     from edgewise.presets import preset as preset
     from edgewise.problem import Problem as Problem
+    from edgewise.quadrature import Duffy as Duffy
     from edgewise.quadrature import Graded as Graded
     from edgewise.quadrature import Kress as Kress
     from edgewise.quadrature import MonteCarlo as MonteCarlo
@@ -63,16 +74,26 @@ _HOME = {
         "Airfoil",
         "Angle",
         "Box",
+        "Cuboid",
         "Curve",
         "Direction",
         "Ellipse",
+        "Ellipsoid",
         "FourierCurve",
+        "HalfBalls",
+        "HarmonicSurface",
         "Kite",
+        "Patch",
         "Polygon",
+        "Revolution",
         "Rotate",
         "Scale",
+        "Sphere",
         "StarCurve",
+        "StarSurface",
+        "Surface",
         "Teardrop",
+        "Torus",
         "Translate",
         "Union",
     ],
@@ -97,7 +118,7 @@ _HOME = {
     "precision": ["enable_x64"],
     "presets": ["preset"],
     "problem": ["Problem"],
-    "quadrature": ["Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform"],
+    "quadrature": ["Duffy", "Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform"],
     "solution": ["Solution"],
     "solver": ["solve"],
 }

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry.union import turn_of
-from edgewise.special import interpolate
+from edgewise.special import interpolate, lagrange
 
 
 class AbstractDensity(eqx.Module):
@@ -47,4 +47,26 @@ class NodalDensity(AbstractDensity):
         return jnp.vectorize(lambda v: interpolate(v, sigma), signature="(n)->()")(values[..., turn, :])
 
     def member(self, index: int) -> "NodalDensity":
+        return jax.tree_util.tree_map(lambda leaf: leaf[index], self)
+
+
+class PanelDensity(AbstractDensity):
+    """Values at the nodes of a surface's panels; in between, their polynomial interpolant on each panel."""
+
+    values: Inexact[Array, " n"]
+    num_nodes: int = eqx.field(static=True)
+    panels: int = eqx.field(static=True)
+    """Panels along a side of a patch."""
+
+    def __call__(self, s: Float[Array, " 2"]) -> Inexact[Array, ""]:
+        n, m = self.num_nodes, self.panels
+        squares = self.values.reshape(-1, m, m, n, n)
+        s = jnp.asarray(s, self.values.real.dtype)
+        patch = jnp.clip(jnp.ceil(s[0]).astype(int) - 1, 0, len(squares) - 1)
+        place = m * jnp.stack([s[0] - patch, s[1]])
+        panel = jnp.clip(jnp.floor(place).astype(int), 0, m - 1)
+        first, second = lagrange(n, 2 * (place - panel) - 1)
+        return first @ squares[patch, panel[0], panel[1]] @ second
+
+    def member(self, index: int) -> "PanelDensity":
         return jax.tree_util.tree_map(lambda leaf: leaf[index], self)

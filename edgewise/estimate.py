@@ -112,6 +112,11 @@ def refusal(problem: Problem, of: Any = "field") -> str | None:
             f'`of="far_field"` is for waves outside; this is `{kernel.name}` on side "{problem.side}". Leave it out: '
             "`error_estimate()`."
         )
+    if kernel.dim == 3:
+        return (
+            "There is no estimate for surfaces; expected curves. `residual()` has the misfit on the boundary, and `solve(problem, "
+            "quadrature=Duffy(n))` with more nodes shows what changes."
+        )
     if kernel.order == 4 and problem.side != "interior":
         return (
             f'There is no estimate for `{kernel.name}` on side "{problem.side}": an error in the linear part of the field grows with '

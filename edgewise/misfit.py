@@ -19,7 +19,7 @@ from edgewise.quadrature import AbstractQuadrature, Graded
 def field_of(
     problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], strengths: Strengths
 ) -> Field:
-    """The field of one member."""
+    """The field of one member on curves."""
     return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
 
 

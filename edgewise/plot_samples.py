@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.geometry import AbstractPlaneFamily
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -44,19 +45,24 @@ def sample_field(
     Members share one box, so that they can be compared: `box`, lower left and upper right corner, or one that holds all
     curves. A solution of one member gives one sample. `truth` stands in for an `exact` field.
     """
+    if solution.problem.family.dim == 3:
+        raise ValueError(
+            "`field_figure` draws fields in the plane; this one fills space. Write `plot_space.slice_figure(solution)`."
+        )
     members = members_of(solution)
     truths = [None] * len(members) if truth is None else members_of(truth)
     curves = [_outlines(member, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
-    box = _box(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
+    box = box_around(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
     grid = grid_in(box, resolution)
-    values = np.asarray(_shown(solution)(grid)).reshape(len(members), -1)
+    values = np.asarray(field_shown(solution)(grid)).reshape(len(members), -1)
     return [_one(*parts, box, grid) for parts in zip(members, curves, values, truths, strict=True)]
 
 
 def _outlines(member: Solution, count: int) -> list[np.ndarray]:
     """The closed curves of a member, corners among their points, with the bounded domain on their left."""
     family, parameters = member.problem.family, member.parameters
+    assert isinstance(family, AbstractPlaneFamily), "surfaces have figures of their own"
     outlines = []
     for curve, direction in zip(family.curves, np.asarray(family.directions(parameters)), strict=True):
         s = np.union1d(np.linspace(0, 2 * np.pi, count, endpoint=False), curve.corners)
@@ -67,7 +73,7 @@ def _outlines(member: Solution, count: int) -> list[np.ndarray]:
     return outlines
 
 
-def _shown(solution: Solution) -> Any:
+def field_shown(solution: Solution) -> Any:
     """The field that a picture shows: of scattered waves the total one."""
     return solution.total if isinstance(solution.problem.data, AbstractWave) else solution
 
@@ -81,12 +87,12 @@ def _one(
     grid: np.ndarray,
 ) -> Samples:
     points = np.concatenate([grid, *(curve[:-1] for curve in curves)])
-    value = np.concatenate([value, np.asarray(_shown(member)(points[len(grid) :]))])
+    value = np.concatenate([value, np.asarray(field_shown(member)(points[len(grid) :]))])
     inside = np.all((points >= box[0]) & (points <= box[1]), axis=-1)
     points, value = points[inside & np.isfinite(value)], value[inside & np.isfinite(value)]
     problem = member.problem
     if truth is not None:
-        true = np.asarray(_shown(truth)(points))
+        true = np.asarray(field_shown(truth)(points))
         # Within rounding of the boundary the two may differ about the side.
         points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
     elif problem.exact is not None and not isinstance(problem.data, AbstractWave):
@@ -109,7 +115,7 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if value.ndim == 0 else np.array2string(value, precision=3, threshold=6)
 
 
-def _box(points: np.ndarray, margin: float) -> np.ndarray:
+def box_around(points: np.ndarray, margin: float) -> np.ndarray:
     low, high = points.min(axis=0), points.max(axis=0)
     return np.stack([low, high]) + margin * np.max(high - low) * np.array([[-1], [1]])
 

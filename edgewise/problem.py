@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
-from edgewise.geometry import AbstractFamily, Boundary, Box
+from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary, Box
 from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
 from edgewise.potentials import (
     AbstractCondition,
@@ -125,10 +125,11 @@ class Problem(eqx.Module):
             )
             raise ValueError(f"{given} cannot work: {refusal}.")
         kernel = self.representation.kernel
-        several = len(self.family.curves) > 1
-        if several and kernel.polynomials and isinstance(self.representation, DoubleLayer):
+        bodies = len(self.family.bodies) if isinstance(self.family, AbstractSurface) else len(self.family.curves)
+        several = bodies > 1
+        if several and kernel.has_constants and isinstance(self.representation, DoubleLayer):
             raise ValueError(
-                f"DoubleLayer with `{kernel.name}` on several curves cannot work: every body or hole may carry a charge, which a "
+                f"DoubleLayer with `{kernel.name}` on several {'curves' if kernel.dim == 2 else 'bodies'} cannot work: every body or hole may carry a charge, which a "
                 "double layer has not. Use `SingleLayer(kernel)`."
             )
         if kernel.order == 4 and any(curve.corners for curve in self.family.curves):
@@ -139,6 +140,11 @@ class Problem(eqx.Module):
         refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
+        if self.at_infinity is not None and kernel.dim == 3:
+            raise ValueError(
+                f"`at_infinity={at_infinity!r}` is for the plane; in space fields vanish at infinity, and their charge is the data's "
+                "own. Leave it out."
+            )
         if self.at_infinity is not None and (kernel.order != 2 or kernel.polynomials != 1):
             raise ValueError(
                 f"`at_infinity={at_infinity!r}` prescribes a charge, which is for `Laplace`; the kernel is `{kernel.name}`. "
@@ -173,7 +179,9 @@ class Problem(eqx.Module):
             data=self.data_on(boundary, parameters, value_weight) if data else jnp.full_like(value_weight, jnp.nan),
             representation=bind(self.representation, parameters),
             charge=_in_precision(jnp.asarray(charge), dtype),
-            sources=quadrature.source(self.family, parameters, dtype) if boundary.components > 1 else None,
+            sources=quadrature.source(self.family, parameters, dtype)
+            if boundary.components > 1 or self.family.dim == 3
+            else None,
         )
 
     def data_on(

@@ -35,6 +35,7 @@ def factorise(
     problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: np.dtype
 ) -> Factorisation:
     """Of the one member along the first axis of the parameters."""
+    _check_plane(problem, "factorise")
     system = prepare(problem, finer_rule(quadrature), dict(parameters), 1, Settings("direct", 1.0, dtype, None))
     return Factorisation(_invert(system.matrix[0]))
 
@@ -48,6 +49,7 @@ def refine(
     neighbour: Factorisation | None = None,
 ) -> Parts:
     """Every member along the first axis of parameters and strengths, one after the other."""
+    _check_plane(problem, "refine")
     dtype = np.dtype(strengths.polynomial.real.dtype)
     settings = Settings("gmres", check_tol(tol, dtype), dtype, None)
     finer = finer_rule(quadrature)
@@ -63,6 +65,13 @@ def refine(
         return jax.tree_util.tree_map(lambda leaf: leaf[0], whole)
 
     return one_by_one(one, (dict(parameters), strengths), strengths.polynomial.shape[0])
+
+
+def _check_plane(problem: Problem, verb: str) -> None:
+    if problem.family.dim == 3:
+        raise ValueError(
+            f"`{verb}` is for curves; `family` has surfaces. Solve again with more nodes: `solve(problem, quadrature=Duffy(16))`."
+        )
 
 
 def least_tol(dtype: Any) -> float:

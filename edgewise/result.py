@@ -43,7 +43,9 @@ class Result(eqx.Module):
 
     code: Array
     needed: Array
-    """Nodes on each curve that were found to be enough, where those given are too few; 0 where that is not known."""
+    """Nodes that are enough, where those given are too few; 0 where that is not known."""
+    counted: str = eqx.field(static=True, default="on each curve are")
+    """Which nodes those are."""
 
     @property
     def ok(self) -> bool:
@@ -54,7 +56,7 @@ class Result(eqx.Module):
         codes = np.atleast_1d(np.asarray(self.code))
         worst = Code(codes.max())
         needed = int(np.max(np.asarray(self.needed)))
-        words = MESSAGES[worst] + (f": {needed} nodes on each curve are enough" if needed else "")
+        words = MESSAGES[worst] + (f": {needed} nodes {self.counted} enough" if needed else "")
         if codes.size == 1 or worst == Code.CONVERGED:
             return words
         return f"{int(np.sum(codes != 0))} of {codes.size} members: {words}"

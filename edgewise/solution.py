@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.density import AbstractDensity, NodalDensity
+from edgewise.density import AbstractDensity, NodalDensity, PanelDensity
 from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
@@ -17,18 +17,21 @@ from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, misfit
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
+from edgewise.potentials.surface_field import SurfaceField, evaluate_space
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded
+from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 from edgewise.refinement import Factorisation, factorise, refine
 from edgewise.result import Code, Result
+from edgewise.special import on_sphere
 from edgewise.systems import finer_rule
+from edgewise.validation import check_chunk
 
 
 class Solution(eqx.Module):
     """The solution of one member, or of a batch of them.
 
-    Call it with points of shape (..., 2) for the field, `gradient` for its gradient: correct up to the boundary and on it.
+    Call it with points of shape (..., d) for the field, `gradient` for its gradient: correct up to the boundary and on it.
     Points on the wrong side are NaN. A batch has a length, gives its members by index and puts a member axis first.
     """
 
@@ -43,19 +46,31 @@ class Solution(eqx.Module):
     batched: bool = eqx.field(static=True)
     """Whether every array has a leading member axis."""
 
-    def __call__(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "..."]:
-        """The field at points of shape (..., d)."""
-        return self._read(points, "potential", outside)
+    def __call__(
+        self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
+    ) -> Inexact[Array, "..."]:
+        """The field at points of shape (..., d).
 
-    def gradient(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "... d"]:
+        Arguments:
+            outside: What becomes of points on the wrong side.
+            chunk: How many points are looked at together: memory is that for so many times the nodes.
+        """
+        return self._read(points, "potential", outside, chunk)
+
+    def gradient(
+        self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
+    ) -> Inexact[Array, "... d"]:
         """The gradient of the field at points of shape (..., d)."""
-        return self._read(points, "gradient", outside)
+        return self._read(points, "gradient", outside, chunk)
 
     @property
     def at_infinity(self) -> Array:
         """What an exterior field tends to: for Laplace the constant beside its total charge times G, for the biharmonic
         equation the coefficients of 1, x, y beside what grows more slowly."""
-        count = self.problem.representation.kernel.polynomials
+        kernel = self.problem.representation.kernel
+        count = kernel.polynomials
+        if kernel.dim == 3 and kernel.has_constants and self.problem.side != "interior":
+            return jnp.zeros(self.boundary.x.shape[:-2], self.boundary.x.dtype)
         if self.problem.side == "interior":
             raise AttributeError(
                 'An interior solution has no behaviour at infinity; expected side "exterior" or "both".'
@@ -73,12 +88,14 @@ class Solution(eqx.Module):
         values = jax.vmap(lambda p: self.problem.incident_at(points, p), axis_size=self._members)(parameters)
         return values if self.batched else values[0]
 
-    def total(self, points: Any, *, outside: Literal["nan", "error"] = "nan") -> Inexact[Array, "..."]:
+    def total(
+        self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
+    ) -> Inexact[Array, "..."]:
         """Incident plus scattered field at points of shape (..., d)."""
-        return self.incident(points) + self(points, outside=outside)
+        return self.incident(points) + self(points, outside=outside, chunk=chunk)
 
     def far_field(self, directions: Any) -> Inexact[Array, "..."]:
-        """u_inf with u ~ e^{ikr}/√r · u_inf(x̂), for unit vectors x̂ of shape (..., d)."""
+        """u_inf with u ~ e^{ikr}/√r · u_inf(x̂), in space e^{ikr}/r · u_inf(x̂), for unit vectors x̂ of shape (..., d)."""
         self._check_radiates("far_field")
         directions = self._points(directions, "directions")
         flat = directions.reshape(-1, directions.shape[-1])
@@ -86,9 +103,11 @@ class Solution(eqx.Module):
             lengths = np.linalg.norm(np.asarray(flat), axis=-1)
             if np.any(np.abs(lengths - 1) > 1e-6):
                 worst = lengths[np.argmax(np.abs(lengths - 1))]
+                example = "jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)"
+                if self.problem.family.dim == 3:
+                    example = "directions / jnp.linalg.norm(directions, axis=-1, keepdims=True)"
                 raise ValueError(
-                    f"`directions` must be unit vectors, got one of length {worst:.6g}. Write "
-                    "`jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)`."
+                    f"`directions` must be unit vectors, got one of length {worst:.6g}. Write `{example}`."
                 )
         value = far_field(self._fields(), flat)
         return value.reshape(*((self._members,) if self.batched else ()), *directions.shape[:-1])
@@ -98,20 +117,46 @@ class Solution(eqx.Module):
         self._check_radiates("cross_section")
         x = self.boundary.x
         k = bind(self.problem.representation.kernel, self.parameters).wavenumber  # pyright: ignore
-        count = 4 * x.shape[-2]
+        space = self.problem.family.dim == 3
+        count = 48 if space else 4 * x.shape[-2]
         if is_concrete(x, k):
             # |u_inf|² has no faster waves in the angle than twice k times the diameter.
             size = np.max(np.linalg.norm(np.ptp(np.asarray(x), axis=-2), axis=-1))
-            count = 128 + 4 * int(np.max(np.asarray(k)) * size)
+            waves = int(np.max(np.asarray(k)) * size)
+            count = 20 + waves if space else 128 + 4 * waves
+        if space:
+            directions, weights = on_sphere(count)
+            return jnp.abs(self.far_field(directions)) ** 2 @ jnp.asarray(weights, x.dtype)
         angle = 2 * np.pi * np.arange(count) / count
         far = self.far_field(jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1))
         return 2 * np.pi * jnp.mean(jnp.abs(far) ** 2, axis=-1)
 
     def residual(self) -> Inexact[Array, "... m"]:
-        """What the boundary condition misses, at nodes twice as fine as those of the solve."""
+        """What the boundary condition misses, at nodes twice as fine as those of the solve, on a surface half as fine again."""
+        if isinstance(self.quadrature, Duffy):
+            return self._space_residual(self.quadrature)
         residual = _misfits(self.problem, self.quadrature, *self._with_member_axis())
         residual = residual if self.problem.condition.channels == 2 else residual[:, 0]
         return residual if self.batched else residual[0]
+
+    def _space_residual(self, quadrature: Duffy) -> Inexact[Array, "... m"]:
+        parameters, _ = self._with_member_axis()
+        fields, rule = self._fields(), quadrature.finer()
+        rows = []
+        for i in range(self._members):
+            own, field = jax.tree_util.tree_map(lambda leaf, i=i: jnp.asarray(leaf)[i : i + 1], (parameters, fields))
+            member = {name: value[0] for name, value in own.items()}
+            boundary = rule.place(self.problem.family, member, self.boundary.x.dtype)
+            condition = bind(self.problem.condition, member)
+            weight = condition.value_weight(boundary, member)
+            found = jnp.zeros(())
+            if condition.takes_value:
+                found = found + weight * evaluate_space(field, boundary.x, "potential")[0][0]
+            if condition.takes_flux:
+                slope = evaluate_space(field, boundary.x, "gradient")[0][0]
+                found = found + jnp.sum(slope * boundary.normal, axis=-1)
+            rows.append(found - self.problem.data_on(boundary, member, weight))
+        return jnp.stack(rows) if self.batched else rows[0]
 
     def error_estimate(self, of: Literal["field", "far_field"] = "field") -> ErrorEstimate:
         """How wrong this solution is, from its misfit on the boundary, on twice the nodes.
@@ -165,7 +210,11 @@ class Solution(eqx.Module):
             raise ValueError(f"`values` is not finite; {expected}.")
         batch = values if self.batched else values[None]
         strengths = _strengths(self.problem, self.quadrature, *self._with_member_axis(), batch)
-        density = NodalDensity(known.s, values, self.boundary.components, isinstance(self.quadrature, Graded))
+        if isinstance(known, PanelDensity):
+            density = eqx.tree_at(lambda d: d.values, known, values)
+        else:
+            graded = isinstance(self.quadrature, Graded)
+            density = NodalDensity(known.s, values, self.boundary.components, graded)  # pyright: ignore
         strengths = strengths if self.batched else jax.tree_util.tree_map(lambda leaf: leaf[0], strengths)
         # Nobody has solved for it.
         result = Result(jnp.full_like(self.result.code, Code.UNRESOLVED), jnp.zeros_like(self.result.needed))
@@ -176,7 +225,7 @@ class Solution(eqx.Module):
             raise TypeError(
                 "A solution of one member has no length; pass an array, `solve(problem, t=jnp.linspace(1, 2, 500))`."
             )
-        return self.boundary.s.shape[0]
+        return self.boundary.x.shape[0]
 
     def __getitem__(self, index: int) -> "Solution":
         length = len(self)
@@ -202,7 +251,8 @@ class Solution(eqx.Module):
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
-    def _read(self, points: Any, quantity: Quantity, outside: str) -> Array:
+    def _read(self, points: Any, quantity: Quantity, outside: str, chunk: int | None) -> Array:
+        check_chunk(chunk)
         if outside not in ("nan", "error"):
             raise ValueError(f'`outside` must be "nan" or "error", got {outside!r}.')
         points = self._points(points)
@@ -211,7 +261,9 @@ class Solution(eqx.Module):
         members = (len(self),) if self.batched else ()
         if flat.shape[0] == 0:
             return jnp.zeros((*members, *points.shape[: -1 if quantity == "potential" else None]), flat.dtype)
-        value, right = evaluate(self._fields(), flat, quantity)
+        fields = self._fields()
+        read = evaluate_space if isinstance(fields, SurfaceField) else evaluate
+        value, right = read(fields, flat, quantity, chunk)  # pyright: ignore[reportArgumentType]
         if outside == "error" and is_concrete(right):
             self._complain(flat, np.asarray(right))
         shaped_right = right if quantity == "potential" else right[..., None]
@@ -233,7 +285,7 @@ class Solution(eqx.Module):
         dim = self.problem.family.dim
         if points.ndim == 0 or points.shape[-1] != dim:
             raise ValueError(
-                f"`{name}` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array([0.3, 0.2])`, "
+                f"`{name}` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array({[0.3, 0.2, 0.1][:dim]})`, "
                 f"many have shape (m, {dim})."
             )
         return points.astype(self.boundary.x.dtype)
@@ -242,7 +294,7 @@ class Solution(eqx.Module):
         kernel = self.problem.representation.kernel
         if not isinstance(kernel, Helmholtz) or jnp.iscomplexobj(getattr(kernel.wavenumber, "name", kernel.wavenumber)):
             raise AttributeError(
-                f"`{name}` is for waves, which need `Helmholtz(dim=2, wavenumber=...)` with a real wavenumber; the kernel is "
+                f"`{name}` is for waves, which need `Helmholtz(dim={kernel.dim}, wavenumber=...)` with a real wavenumber; the kernel is "
                 f"`{kernel.name}`."
             )
         if self.problem.side == "interior":
@@ -261,7 +313,7 @@ class Solution(eqx.Module):
                 f'the problem is "{self.problem.side}". Leave them out, or pass `outside="nan"`.'
             )
 
-    def _fields(self) -> Field:
+    def _fields(self) -> Field | SurfaceField:
         """The layers of every member, with a member axis also for a single one."""
         return _fields(self.problem, self.quadrature, *self._with_member_axis())
 
@@ -273,8 +325,14 @@ class Solution(eqx.Module):
 @eqx.filter_jit
 def _fields(
     problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
-) -> Field:
-    return jax.vmap(lambda p, s: field_of(problem, quadrature, p, s))(parameters, strengths)
+) -> Field | SurfaceField:
+    def one(parameters, strengths):
+        if not isinstance(quadrature, Duffy):
+            return field_of(problem, quadrature, parameters, strengths)
+        kernel = problem.representation.kernel
+        return SurfaceField(kernel, problem.family, quadrature, problem.side, parameters, strengths)
+
+    return jax.vmap(one)(parameters, strengths)
 
 
 @eqx.filter_jit

@@ -7,27 +7,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.geometry.parameters import Interval
+from edgewise import ladder
 from edgewise.potentials import SingleLayer
 from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded, Kress
-from edgewise.quadrature.rule import next_shared, sides
+from edgewise.quadrature import AbstractQuadrature, Duffy
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
 from edgewise.systems import Parts, System, prepare, solve_system
 from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
+from edgewise.validation_space import check_surfaces
 
 logger = logging.getLogger("edgewise")
 
-# Node counts tried in turn where the caller names no rule.
-LADDER = (128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048)
-# A corner takes a good part of them.
-CORNER_NODES = 256
-# The power of the nodes that errors at corners fall with, or faster.
-CORNER_ORDER = 8
-# Where not even the problem's own numbers can be looked at; `result` says if they are too few.
-TRACED_NODES = 512
+# Nodes on a curve, or along a side of a patch, where not even the problem's own numbers can be looked at; `result` says if
+# they are too few.
+TRACED = {2: 512, 3: 16}
 # Bytes that the matrices of a batch may take at once where the caller names no `chunk`: memory that small is used again
 # and again, while a larger piece is asked from the system each time, which takes longer than filling it.
 BATCH_BYTES = 2**24
@@ -47,11 +42,12 @@ def solve(
     """Solves one member, or a batch given by a leading axis on any parameter.
 
     Arguments:
-        quadrature: The rule; by default `Kress` with as many nodes as the density turns out to need.
-        method: "direct", or "gmres" with the inverse of the circle's operator as preconditioner.
-        tol: Relative accuracy: how far the density's Fourier coefficients must have fallen, and where GMRES stops.
-            1e-12 by default, with corners 1e-10, in float32 1e-4.
-        chunk: How many members of a batch are held in memory at once.
+        quadrature: The rule; by default `Kress`, on surfaces `Duffy`, with as many nodes as the density turns out to need.
+        method: "direct", or "gmres" with, on curves, the inverse of the circle's operator as preconditioner.
+        tol: Relative accuracy: how far the density's coefficients must have fallen, and where GMRES stops.
+            1e-12 by default, with corners 1e-10, on surfaces 1e-6, with edges 1e-4, in float32 1e-4.
+        chunk: How many members of a batch are held in memory at once; on a surface, with GMRES, how many rows of the equation,
+            which is then never held as a whole.
         dtype: "float64", or "float32" where that is enough.
         extrapolate: Allows parameters outside the box.
 
@@ -71,12 +67,13 @@ def solve(
     try:
         check_numbers(problem, values)
         check_curves(problem, values, count)
+        check_surfaces(problem, values, count)
         _check_capacity(problem, values, count, settings)
         parts = _solve_adaptively(problem, quadrature, values, count, settings)
         raise_failures(problem, values, *parts)
     except jax.errors.TracerArrayConversionError:
         # Parameters, or numbers inside the problem, are being traced: nothing can be looked at.
-        rule = quadrature or _rule(problem, _nodes_for_box(problem, settings))
+        rule = quadrature or _rule_for_box(problem, settings)
         parts = _solve_in_chunks(problem, rule, values, count, settings)
     solution = Solution(problem, values, *parts, batched=True)
     return solution if batched else solution[0]
@@ -86,64 +83,57 @@ def _solve_adaptively(
     problem: Problem, quadrature: AbstractQuadrature | None, values: Values, count: int, settings: Settings
 ) -> Parts:
     """With the rule given, or with more nodes until the density has settled on every member."""
-    rule = quadrature or _rule(problem, LADDER[0])
+    rules = ladder.rungs(problem)
+    rule = quadrature or ladder.first(problem, rules, values, settings.tol)
     while True:
         parts = *_, result, stats = _solve_in_chunks(problem, rule, values, count, settings)
         unresolved = np.any(np.asarray(result.code) == Code.UNRESOLVED)
-        if not unresolved or quadrature or rule.num_nodes >= LADDER[-1]:
-            if unresolved and quadrature:
-                parts = (*parts[:-2], _with_advice(problem, quadrature, values, parts, settings), stats)
+        reached = float(np.max(np.asarray(stats["resolution"])))
+        following = ladder.after(rules, rule, reached, settings.tol) if unresolved and not quadrature else None
+        if following is None:
+            if unresolved:
+                parts = (*parts[:-2], _with_advice(problem, rule, values, parts, settings), stats)
             if not result.ok:
                 logger.warning("solve: %s", parts[-2])
             return parts
-        reached = min(float(np.max(np.asarray(stats["resolution"]))), 0.5)
-        if isinstance(rule, Graded):
-            growth = (reached / settings.tol) ** (1 / CORNER_ORDER)
-        else:
-            # Coefficients fall geometrically: the worst member's rate tells how many nodes it needs.
-            growth = np.log(settings.tol) / np.log(reached)
-        # Where they have hardly begun to fall a rate says little, so that no step is large.
-        wanted = rule.num_nodes * min(growth, 2.5 if isinstance(rule, Graded) else 2)
-        higher = [nodes for nodes in LADDER if nodes > rule.num_nodes]
-        rule = _rule(problem, next((nodes for nodes in higher if nodes >= wanted), higher[-1]))
+        rule = following
 
 
 def _with_advice(
-    problem: Problem, quadrature: AbstractQuadrature, values: Values, parts: Parts, settings: Settings
+    problem: Problem, rule: AbstractQuadrature, values: Values, parts: Parts, settings: Settings
 ) -> Result:
-    """The result, with how many nodes its worst member takes: found by solving it."""
+    """The result, with how many nodes its worst member takes: found by solving it, on surfaces from the rate so far."""
     *_, result, stats = parts
     worst = int(np.argmax(np.asarray(stats["resolution"])))
     member = {name: value[worst : worst + 1] for name, value in values.items()}
-    for nodes in (count for count in LADDER if count > quadrature.num_nodes):
-        rule = _rule(problem, nodes)
-        *_, tried, _ = _solve_in_chunks(problem, rule, member, 1, settings)
+    if isinstance(rule, Duffy):
+        reached = min(float(stats["resolution"][worst]), 0.5)
+        # What falls geometrically once the waves are resolved, and not before.
+        waves = ladder.wanted_for(problem, member, 1.0)
+        settled = max(ladder.nodes_of(rule) - waves, 1)
+        growth = min(np.log(settings.tol) / np.log(reached), 4.0)
+        needed = max(int(np.ceil(waves + settled * growth)), ladder.wanted_for(problem, member, settings.tol))
+        return Result(result.code, jnp.full_like(result.code, needed), "along each side of a patch should be")
+    for finer in (other for other in ladder.rungs(problem) if other.num_nodes > rule.num_nodes):
+        *_, tried, _ = _solve_in_chunks(problem, finer, member, 1, settings)
         if tried.ok:
-            return Result(result.code, jnp.full_like(result.code, rule.num_nodes))
+            return Result(result.code, jnp.full_like(result.code, finer.num_nodes))
     return result
 
 
-def _rule(problem: Problem, nodes: int) -> AbstractQuadrature:
-    """The rule for this geometry, with so many nodes on each curve, or with the next number that it can have."""
-    shares = sides(problem.family)
-    return Graded(next_shared(max(nodes, CORNER_NODES), shares)) if shares else Kress(nodes)
-
-
-def _nodes_for_box(problem: Problem, settings: Settings) -> int:
+def _rule_for_box(problem: Problem, settings: Settings) -> AbstractQuadrature:
     """Enough nodes for members all over the box, where the parameters are traced and cannot be looked at."""
-    count = 10
+    count = 2 if problem.family.dim == 3 else 10
     with jax.ensure_compile_time_eval():
-        draws = problem.parameters.sample(jax.random.key(0), count)
-        for name, spec in problem.parameters.specs:
-            if isinstance(spec, Interval):
-                draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
+        draws = problem.parameters.extremes(jax.random.key(0), count)
         values = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
         try:
             *_, rule, _, _ = _solve_adaptively(problem, None, values, count, settings)
         except jax.errors.TracerArrayConversionError:
             # The problem itself holds traced numbers: no member of it can be looked at.
-            return TRACED_NODES
-    return rule.num_nodes
+            rules = ladder.rungs(problem)
+            return next((rule for rule in rules if ladder.nodes_of(rule) >= TRACED[problem.family.dim]), rules[-1])
+    return rule
 
 
 def _solve_in_chunks(
@@ -167,6 +157,9 @@ def _solve_in_chunks(
 
 
 def _chunk(problem: Problem, rule: AbstractQuadrature, count: int, settings: Settings) -> int:
+    if isinstance(rule, Duffy):
+        # One matrix is large already.
+        return 1
     unknowns = rule.num_nodes * len(problem.family.curves) * problem.condition.channels
     return min(count, settings.chunk or max(1, BATCH_BYTES // (settings.dtype.itemsize * unknowns**2)))
 
@@ -174,7 +167,7 @@ def _chunk(problem: Problem, rule: AbstractQuadrature, count: int, settings: Set
 def _check_capacity(problem: Problem, values: Values, count: int, settings: Settings) -> None:
     """Refuses a bare single layer where it is singular: u = S φ cannot make a constant on a curve of capacity 1."""
     representation = problem.representation
-    if not isinstance(representation, SingleLayer) or representation.cure:
+    if not isinstance(representation, SingleLayer) or representation.cure or problem.family.dim == 3:
         return
     # The cured layer with unit charge and zero data is constant on the curve: log(capacity) / 2π.
     changes = {"representation": SingleLayer(representation.kernel), "data": lambda x: 0.0 * x[0], "at_infinity": 1.0}

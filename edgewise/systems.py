@@ -11,17 +11,24 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise import linear
-from edgewise.density import NodalDensity
+from edgewise.density import NodalDensity, PanelDensity
 from edgewise.geometry import Boundary
 from edgewise.potentials import Member, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded
+from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
+from edgewise.quadrature.centred import Panels
+from edgewise.quadrature.operators import AbstractOperator
 from edgewise.resolution import code_of, resolution_of
 from edgewise.result import Result
 from edgewise.validation import Settings, Values
 
-Parts = tuple[NodalDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
+# Nodes of a surface up to which its equation is held as a matrix, of four gigabytes; beyond, pairs of nodes computed at once.
+LARGEST, ROW_PAIRS = 16384, 2**22
+# Members of the box that tell which nodes of a surface may be close to which panels.
+DRAWS = 6
+
+Parts = tuple[NodalDensity | PanelDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
 
 
 class System(NamedTuple):
@@ -35,7 +42,44 @@ class System(NamedTuple):
 def prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> System:
     """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
     member = _place(problem, rule, values, count, settings.dtype)
+    if isinstance(rule, Duffy):
+        # Afterwards: the number of close pairs is another for every member, and what is compiled should not depend on it.
+        known = dataclasses.replace(
+            ready(problem, rule, values, count, settings.dtype), rows=rows_at_once(member, settings)
+        )
+        known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), known)
+        member = dataclasses.replace(member, quadrature=known)
     return System(member, *assemble(member))
+
+
+def rows_at_once(member: Member, settings: Settings) -> int | None:
+    """How many rows of a surface's equation are computed at once, where it is not held as a whole; None where it is."""
+    nodes = member.boundary.x.shape[1]
+    if not is_concrete(member.boundary.x) or (nodes <= LARGEST and (settings.method == "direct" or not settings.chunk)):
+        return None
+    return settings.chunk or max(1, ROW_PAIRS // nodes)
+
+
+def ready(
+    problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype
+) -> AbstractQuadrature:
+    """A rule for surfaces that knows which panels its nodes are close to, on any of these members.
+
+    While parameters are traced, on any of some members drawn from the box.
+    """
+    if not isinstance(rule, Duffy) or rule.near is not None:
+        return rule
+    if is_concrete(*values.values()):
+        return rule.ready([_panels(problem, rule, {n: v[i] for n, v in values.items()}, dtype) for i in range(count)])
+    with jax.ensure_compile_time_eval():
+        draws = problem.parameters.extremes(jax.random.key(0), DRAWS)
+        members = [{n: v[i].astype(dtype) for n, v in draws.items()} for i in range(DRAWS)]
+        return rule.ready([_panels(problem, rule, member, dtype) for member in members])
+
+
+@eqx.filter_jit
+def _panels(problem: Problem, rule: Duffy, parameters: Values, dtype: np.dtype) -> tuple[Boundary, Panels]:
+    return rule.place(problem.family, parameters, dtype), rule.source(problem.family, parameters, dtype)
 
 
 def one_by_one(function: Callable[[Any], Any], members: Any, count: int) -> Any:
@@ -51,12 +95,12 @@ def one_by_one(function: Callable[[Any], Any], members: Any, count: int) -> Any:
 
 def finer_rule(rule: AbstractQuadrature) -> AbstractQuadrature:
     """The same with twice the nodes."""
-    return dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
+    return rule.finer() if isinstance(rule, Duffy) else dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
 
 
 def solve_system(system: System, settings: Settings) -> Parts:
     member, matrix, rhs = system
-    if settings.method == "direct":
+    if settings.method == "direct" and not isinstance(matrix, AbstractOperator):
         count = rhs.shape[0]
         unknown, applications, residual = (
             linear.direct(
@@ -80,27 +124,61 @@ def _place(problem: Problem, rule: AbstractQuadrature, values: Values, count: in
     return jax.vmap(lambda p: problem.member(rule, p, dtype), axis_size=count)(values)
 
 
-@eqx.filter_jit
 def assemble(member: Member) -> tuple[Array, Array]:
+    """The equations of members along a first axis."""
+    return _assemble(member) if _in_pieces(member) else _compiled(member)
+
+
+def _in_pieces(member: Member) -> bool:
+    """On a surface with values at hand, pieces are compiled that serve every member, not the whole."""
+    return isinstance(member.quadrature, Duffy) and is_concrete(*jax.tree_util.tree_leaves(member))
+
+
+def _assemble(member: Member) -> tuple[Array, Array]:
     def one(member):
         matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
+        if isinstance(matrix, AbstractOperator):
+            # What the operator makes of it shows whether it is complex.
+            return matrix, rhs.astype(jax.eval_shape(matrix.apply, rhs).dtype)
         return matrix, rhs.astype(jnp.result_type(matrix, rhs))
 
-    return jax.vmap(one)(member)
+    return _over_members(one, member)
+
+
+_compiled = eqx.filter_jit(_assemble)
 
 
 @eqx.filter_jit
 def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
     def one(member, matrix, rhs):
-        orders = member.representation.orders(member.condition)
-        precondition = linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
-        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=precondition)
+        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=preconditioner(member))
 
-    return jax.vmap(one)(member, matrix, rhs)
+    return _over_members(one, member, matrix, rhs)
 
 
-@eqx.filter_jit
+def preconditioner(member: Member) -> linear.Operator:
+    """The inverse, on circles, of the member's operator; nothing on surfaces."""
+    if isinstance(member.quadrature, Duffy):
+        return lambda residual: residual
+    orders = member.representation.orders(member.condition)
+    return linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
+
+
+def _over_members(function: Callable[..., Any], *members: Any) -> Any:
+    """Along the first axis; a batch of one without it, which is cheaper to compile and to run on large arrays."""
+    if len(jax.tree_util.tree_leaves(members)[0]) > 1:
+        return jax.vmap(function)(*members)
+    alone = function(*jax.tree_util.tree_map(lambda leaf: leaf[0], members))
+    return jax.tree_util.tree_map(lambda leaf: leaf[None], alone)
+
+
 def finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
+    """Densities from the unknowns, and how the solve ended."""
+    function = _finish if _in_pieces(member) else _compiled_finish
+    return function(member, unknown, applications, residual, settings)
+
+
+def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
     def one(member, unknown, applications, residual):
         n = member.boundary.s.shape[0] * member.condition.channels
         density = member.representation.density(member.boundary, member.condition, unknown[:n])
@@ -114,8 +192,16 @@ def finish(member: Member, unknown: Array, applications: Array, residual: Array,
             "residual": residual,
             "resolution": resolution,
         }
-        graded = isinstance(member.quadrature, Graded)
-        nodal = NodalDensity(member.boundary.s, density, member.boundary.components, graded)
-        return nodal, member.boundary, strengths, member.quadrature, result, stats
+        quadrature, graded = member.quadrature, isinstance(member.quadrature, Graded)
+        if isinstance(quadrature, Duffy):
+            # Which pairs are close was known for the solve; elsewhere it is found out again.
+            quadrature = Duffy(quadrature.num_nodes, quadrature.panels)
+            nodal = PanelDensity(density, quadrature.num_nodes, quadrature.panels)
+        else:
+            nodal = NodalDensity(member.boundary.s, density, member.boundary.components, graded)
+        return nodal, member.boundary, strengths, quadrature, result, stats
 
-    return jax.vmap(one)(member, unknown, applications, residual)
+    return _over_members(one, member, unknown, applications, residual)
+
+
+_compiled_finish = eqx.filter_jit(_finish)

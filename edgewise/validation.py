@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry import Boundary
+from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.geometry.checks import are_star_shaped, contains, cross_each_other, crosses_itself
 from edgewise.geometry.parameters import bind
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded, check_resolves
+from edgewise.quadrature import AbstractQuadrature, Duffy, Graded, check_resolves
 from edgewise.quadrature.rule import next_even, sides
 from edgewise.result import Code, Result
 
@@ -41,17 +41,26 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
         raise TypeError(f"`solve` takes a `Problem` first, got {problem!r}. Write `solve(problem, t=1.15)`.")
     if method not in ("direct", "gmres"):
         raise ValueError(f'`method` must be "direct" or "gmres", got {method!r}. Write `method="direct"`.')
-    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1):
-        raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
+    check_chunk(chunk)
     floor = float(np.finfo(real).eps)
     if tol is None:
         # At corners errors fall like a power of the nodes, not geometrically: the last digits are dear.
-        tol = (1e-10 if sides(problem.family) else 1e-12) if real == np.float64 else 1e-4
+        # In space nodes are dear altogether.
+        if isinstance(problem.family, AbstractSurface):
+            finest = 1e-4 if problem.family.has_edges else 1e-6
+        else:
+            finest = 1e-10 if sides(problem.family) else 1e-12
+        tol = finest if real == np.float64 else 1e-4
     elif not isinstance(tol, int | float | np.floating) or not floor <= tol < 1:
         raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
     if quadrature is not None:
         if not isinstance(quadrature, AbstractQuadrature):
             raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature=Kress(256)`.")
+        if isinstance(quadrature, Duffy) != (problem.family.dim == 3):
+            where, example = ("surfaces", "Duffy(12)") if problem.family.dim == 3 else ("curves", "Kress(256)")
+            raise ValueError(
+                f"`{type(quadrature).__name__}` is no rule for {where}, and `family` is one of {where}. Write `quadrature={example}`."
+            )
         check_resolves(quadrature, problem.representation.kernel, problem.representation.layers(problem.condition))
         if not quadrature.solves:
             raise ValueError(
@@ -59,6 +68,11 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
                 f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
             )
     return Settings(method, float(tol), real, None if chunk is None else int(chunk))
+
+
+def check_chunk(chunk: Any) -> None:
+    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1):
+        raise ValueError(f"`chunk` must be a whole number of at least 1, got {chunk!r}. Write `chunk=64`.")
 
 
 def check_numbers(problem: Problem, values: Values) -> None:
@@ -70,6 +84,8 @@ def check_numbers(problem: Problem, values: Values) -> None:
 
 def check_curves(problem: Problem, values: Values, count: int) -> None:
     """Refuses members whose curves are not finite, do not close, cross themselves or each other."""
+    if not problem.family.curves:
+        return
     polygons, gaps = (np.asarray(part) for part in _polygons(problem, values, count, 128))
     curves = polygons.shape[1]
     good = are_star_shaped(polygons.reshape(-1, *polygons.shape[2:])).reshape(gaps.shape) & (gaps < CLOSED)
@@ -157,7 +173,8 @@ def raise_failures(
 ) -> None:
     """Errors for curves and data that no rule could have solved for."""
     # Nodes graded to corners slow down there on purpose.
-    speeds = np.ones((len(boundary.s), 1)) if isinstance(quadrature, Graded) else np.asarray(boundary.jacobian)
+    graded = isinstance(quadrature, Graded | Duffy)
+    speeds = np.ones((len(boundary.x), 1)) if graded else np.asarray(boundary.jacobian)
     for index in np.flatnonzero(~(speeds.min(axis=1) > MOVING * speeds.max(axis=1))):
         where = words({name: value[index] for name, value in values.items()})
         s = float(boundary.s[index, int(np.argmin(speeds[index]))])

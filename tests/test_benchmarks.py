@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, scattering, startup
+from benchmarks import batch_solve, evaluation, operators, scattering, space, startup
 from benchmarks.__main__ import main
 
 ew.enable_x64()
@@ -48,6 +48,12 @@ def test_operators_agree_with_solve():
 def test_scattering_agrees_with_an_independent_scipy_loop():
     result = scattering.run(quick=True)
     assert result["difference"] < 1e-9 and scattering.describe(result)
+
+
+@pytest.mark.slow
+def test_half_balls_agree_with_what_is_stored():
+    result = space.run(quick=True)
+    assert result["error"] < 3e-2 and space.describe(result)
 
 
 def test_startup_commands_succeed_and_the_record_is_written(tmp_path, capsys):

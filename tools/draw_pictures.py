@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
 import edgewise as ew
-from edgewise import plot
+from edgewise import plot, plot_space
 from edgewise.evaluation import measure
 from edgewise.testing import damaged
 
@@ -154,6 +154,18 @@ def estimate():
     save(figure, "estimate.png")
 
 
+def space():
+    """Two half-balls in a plane wave along their axis, at the gap that rings."""
+    layers = ew.CombinedField(ew.Helmholtz(dim=3, wavenumber=2 * jnp.pi))
+    problem = ew.Problem(ew.HalfBalls(), ew.Box(t=(0.05, 0.5)), layers, ew.PlaneWave((0.0, 0.0, 1.0)), "exterior")
+    solution = ew.solve(problem, t=0.265, quadrature=ew.Duffy(10), tol=1e-2)
+    figure = plot_space.slice_figure(solution, box=[(-4.0, -4.0), (4.0, 4.0)], resolution=200)
+    for line in (line for ax in figure.axes for line in ax.lines):
+        line.set_solid_capstyle("butt")  # an outline's end would show as a dot on it
+    save(figure, "halfballs.png")
+    save(plot_space.far_field_sphere_figure(solution), "halfballs-far.png")
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate", "estimate"):
+    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate", "estimate", "space"):
         globals()[name]()

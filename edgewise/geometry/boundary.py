@@ -15,7 +15,7 @@ class Boundary(eqx.Module):
     counterclockwise, and clockwise round a hole. The nodes of several curves follow each other, equally many on each.
     """
 
-    s: Float[Array, " n"]
+    s: Float[Array, "n ..."]
     """Boundary coordinate, as `point` takes it."""
     x: Float[Array, "n d"]
     """Position."""
@@ -26,13 +26,13 @@ class Boundary(eqx.Module):
     weight: Float[Array, " n"]
     """Rule weight times jacobian; the sum is the length (area)."""
     curvature: Float[Array, " n"]
-    """Positive on a circle."""
+    """Of a plane curve, positive on a circle; 0 on a surface, where no rule reads it."""
     anchor: Float[Array, "n d"] | None = None
     """The nearest corner, where a rule is graded to corners."""
     offset: Float[Array, "n d"] | None = None
     """x - anchor, to relative rounding however small."""
     components: int = eqx.field(static=True, default=1)
-    """How many curves there are."""
+    """How many curves, or bodies, there are."""
 
     @property
     def measure(self) -> Array:

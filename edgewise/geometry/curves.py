@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.parameters import UserFunction, number
+from edgewise.geometry.parameters import UserFunction, number, positive
 
 
 class Curve(AbstractCurve):
@@ -117,7 +117,8 @@ class Ellipse(AbstractCurve):
     b: Any
 
     def __init__(self, a: Any = "a", b: Any = "b"):
-        self.a, self.b = _positive("a", a), _positive("b", b)
+        self.a = positive("Semi-axis `a`", a, "Ellipse(2.0, 1.0)")
+        self.b = positive("Semi-axis `b`", b, "Ellipse(2.0, 1.0)")
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         return jnp.stack([self.a * jnp.cos(s), self.b * jnp.sin(s)])
@@ -150,10 +151,3 @@ def _ascending(corners: Any) -> tuple[float, ...]:
         mended = tuple(sorted({round(s % (2 * np.pi), 12) for s in values if np.isfinite(s)}))
         raise ValueError(f"`corners` must ascend in [0, 2π), got {values}. Write `Curve(function, corners={mended})`.")
     return values
-
-
-def _positive(name: str, value: Any) -> Any:
-    value = number(value)
-    if isinstance(value, float) and not value > 0:
-        raise ValueError(f"Semi-axis `{name}` must be positive, got {value}: `Ellipse(2.0, 1.0)`.")
-    return value

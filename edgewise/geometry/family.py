@@ -26,23 +26,16 @@ class AbstractFamily(eqx.Module):
     @property
     @abc.abstractmethod
     def curves(self) -> "tuple[AbstractCurve, ...]":
-        """The closed curves that a member consists of."""
+        """The closed plane curves that a member consists of; none of a surface."""
 
     @abc.abstractmethod
-    def directions(self, parameters: Mapping[str, Any]) -> Array:
-        """For every curve +1 if its nodes run counterclockwise, -1 if clockwise, as they do round a hole."""
-
-    @abc.abstractmethod
-    def joined(self, curves: list[Boundary]) -> Boundary:
-        """The nodes of all curves as one boundary."""
-
-    @abc.abstractmethod
-    def boundary(self, grid: Float[Array, " n"], weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
+    def boundary(self, grid: Array, weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at a rule's coordinates, with the rule's weights."""
 
     def point(self, s: Any, **parameters: Any) -> Float[Array, " d"]:
         """Position of boundary coordinate `s` on the member with these parameters."""
-        s = jnp.asarray(s, jnp.result_type(s, float) if jnp.result_type(s).kind != "f" else None)
+        s = jnp.asarray(s)
+        s = s if s.dtype.kind == "f" else s.astype(jnp.result_type(s, float))
         # A number that is an array keeps its own precision; the point has that of its coordinate.
         return bind(self, parameters).locate(s, parameters).astype(s.dtype)
 
@@ -52,15 +45,27 @@ class AbstractFamily(eqx.Module):
         return names_in(self)
 
 
+class AbstractPlaneFamily(AbstractFamily):
+    """Closed plane curves, one or several."""
+
+    dim = 2
+
+    @abc.abstractmethod
+    def directions(self, parameters: Mapping[str, Any]) -> Array:
+        """For every curve +1 if its nodes run counterclockwise, -1 if clockwise, as they do round a hole."""
+
+    @abc.abstractmethod
+    def joined(self, curves: list[Boundary]) -> Boundary:
+        """The nodes of all curves as one boundary."""
+
+
 # Closer to a corner than this share of a segment, positions relative to it come from an integral, not a difference.
 CLOSE_TO_CORNER = 0.05
 _GAUSS = np.polynomial.legendre.leggauss(10)
 
 
-class AbstractCurve(AbstractFamily):
+class AbstractCurve(AbstractPlaneFamily):
     """Closed plane curves: `point` has period 2π in `s`, and is smooth between `corners`."""
-
-    dim = 2
 
     @property
     def corners(self) -> tuple[float, ...]:

@@ -86,7 +86,8 @@ class Direction:
         worst = np.argmax(np.abs(norms - 1))
         if np.abs(norms - 1).flat[worst] <= 1e-6:
             return None
-        return f" must be a unit vector, got one of length {norms.flat[worst]:.6g}; divide it by its length"
+        cure = "divide it by its length" if norms.flat[worst] > 0 else "it points nowhere"
+        return f" must be a unit vector, got one of length {norms.flat[worst]:.6g}; {cure}"
 
     def sample(self, key: PRNGKeyArray, count: int) -> Array:
         normal = jax.random.normal(key, (count, self.dim))
@@ -218,6 +219,14 @@ class Box(eqx.Module):
         keys = jax.random.split(key, max(len(self.specs), 1))
         return {name: spec.sample(k, count) for (name, spec), k in zip(self.specs, keys, strict=False)}
 
+    def extremes(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
+        """`count` members, the first two at the ends of every interval, the others drawn uniformly."""
+        draws = self.sample(key, count)
+        for name, spec in self.specs:
+            if isinstance(spec, Interval):
+                draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
+        return draws
+
 
 class Parameter(eqx.Module):
     """A number that is not known yet: the parameter of that name."""
@@ -240,6 +249,14 @@ def number(value: Any) -> Any:
     if is_concrete(made) and not np.all(np.isfinite(np.asarray(made))):
         raise ValueError(f"Expected a finite number or a parameter's name, got {value!r}.")
     return made
+
+
+def positive(what: str, value: Any, example: str) -> Any:
+    """As `number`, one that must be positive: refused at once where it is known."""
+    value = number(value)
+    if isinstance(value, float) and not value > 0:
+        raise ValueError(f"{what} must be positive, got {value}: `{example}`.")
+    return value
 
 
 class UserFunction(eqx.Module):

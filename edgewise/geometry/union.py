@@ -1,4 +1,4 @@
-"""Several curves at once: bodies side by side, domains with holes."""
+"""Several curves or surfaces at once: bodies side by side, domains with holes."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,28 +10,45 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry.boundary import Boundary, join
-from edgewise.geometry.family import AbstractCurve, AbstractFamily
+from edgewise.geometry.family import AbstractCurve, AbstractPlaneFamily
+from edgewise.geometry.surface import AbstractSurface
 
 
-class Union(AbstractFamily):
-    """Curves that bound one domain together: bodies apart from each other, or an outer curve and holes in it.
+def Union(*families: Any) -> "CurveUnion | SurfaceUnion":
+    """Curves, or surfaces, that bound one domain together: bodies apart from each other, or an outer one and holes in it.
 
-    A curve inside another is a hole: normals, which leave the domain, point into it. Boundary coordinates follow each other,
-    [0, 2π) on the first curve, [2π, 4π) on the second and so on. Parameters are shared by name.
+    One inside another is a hole: normals, which leave the domain, point into it. Boundary coordinates follow each other:
+    [0, 2π) on the first curve, [2π, 4π) on the second and so on; patch after patch on surfaces. Parameters are shared by
+    name.
 
-    >>> from edgewise.geometry.curves import Ellipse
-    >>> from edgewise.geometry.wrappers import Translate
+    >>> from edgewise.geometry import Ellipse, Sphere, Translate
     >>> bodies = Union(Ellipse(1.0, 1.0), Translate(Ellipse(1.0, 1.0), (3.0, 0.0)))
     >>> bodies.point(0.0).tolist(), bodies.point(2 * jnp.pi).tolist()
     ([1.0, 0.0], [4.0, 0.0])
+    >>> Union(Sphere(2.0), Sphere(1.0)).point((6.5, 0.5)).tolist()
+    [1.0, 0.0, 0.0]
     """
+    given = tuple(families[0]) if len(families) == 1 and isinstance(families[0], list | tuple) else families
+    in_space = [isinstance(family, AbstractSurface) for family in given]
+    if not any(in_space):
+        return CurveUnion(given)
+    for family, is_surface in zip(given, in_space, strict=True):
+        if not is_surface:
+            both = isinstance(family, AbstractPlaneFamily)
+            raise TypeError(
+                f"A `Union` is made of {'curves or of surfaces, not of both' if both else 'surfaces'}, got {family!r} among "
+                "surfaces. Write `Union(Sphere(2.0), Sphere(1.0))`."
+            )
+    return SurfaceUnion(given)
+
+
+class CurveUnion(AbstractPlaneFamily):
+    """Curves that bound one domain together; `Union` makes it."""
 
     members: tuple[AbstractCurve, ...]
-    dim = 2
 
-    def __init__(self, *curves: Any):
-        given = tuple(curves[0]) if len(curves) == 1 and isinstance(curves[0], list | tuple) else curves
-        flat = tuple(curve for family in given for curve in _curves(family))
+    def __init__(self, families: tuple[Any, ...]):
+        flat = tuple(curve for family in families for curve in _curves(family))
         if len(flat) < 2:
             raise ValueError(
                 f"A `Union` needs at least two curves, got {len(flat)}. Write `Union(Kite(), Ellipse(1, 2))`."
@@ -74,6 +91,30 @@ class Union(AbstractFamily):
         return jnp.where(inside.sum(axis=1) % 2 == 1, -1.0, 1.0)
 
 
+class SurfaceUnion(AbstractSurface):
+    """Surfaces that bound one domain together; `Union` makes it."""
+
+    members: tuple[AbstractSurface, ...]
+
+    def __init__(self, families: tuple[AbstractSurface, ...]):
+        if len(families) < 2:
+            raise ValueError(
+                f"A `Union` needs at least two surfaces, got {len(families)}. Write `Union(Sphere(2.0), Sphere(1.0))`."
+            )
+        self.members = families
+
+    @property
+    def bodies(self) -> tuple[int, ...]:
+        return tuple(patches for member in self.members for patches in member.bodies)
+
+    @property
+    def has_edges(self) -> bool:
+        return any(member.has_edges for member in self.members)
+
+    def atlas(self, s: Array, parameters: Mapping[str, Any]) -> Array:
+        return jnp.concatenate([member.atlas(s, parameters) for member in self.members])
+
+
 def turn_of(s: Any, curves: int) -> Array:
     """Which of several curves a boundary coordinate lies on, counted from 0; beyond the ends, the nearest.
 
@@ -87,6 +128,6 @@ def turn_of(s: Any, curves: int) -> Array:
 
 
 def _curves(family: Any) -> tuple[AbstractCurve, ...]:
-    if not isinstance(family, AbstractCurve | Union):
+    if not isinstance(family, AbstractPlaneFamily):
         raise TypeError(f"A `Union` is made of curves, got {family!r}. Write `Union(Kite(), Ellipse(1.0, 2.0))`.")
     return family.curves

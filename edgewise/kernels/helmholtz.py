@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -19,7 +20,7 @@ SERIES = 9.0
 
 
 class Helmholtz(AbstractKernel):
-    """-(Δ + k²)G = δ with outgoing waves at infinity. In the plane G = (i/4) H₀⁽¹⁾(k |d|).
+    """-(Δ + k²)G = δ with outgoing waves at infinity. In the plane G = (i/4) H₀⁽¹⁾(k |d|), in space e^{ik|d|} / 4π|d|.
 
     The time factor is e^{-iωt}. A complex wavenumber with a positive imaginary part describes an absorbing medium.
 
@@ -38,6 +39,17 @@ class Helmholtz(AbstractKernel):
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("Helmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
+
+    def radial(self, q: Array) -> Array:
+        if self.dim == 2:
+            return super().radial(q)
+        r = jnp.sqrt(q)
+        k = jnp.asarray(self.wavenumber)
+        if jnp.iscomplexobj(k):
+            return jnp.exp(1j * k * r) / (4 * jnp.pi * r)
+        # A cosine and a sine: the complex exponential would take a real one too.
+        phase = k.astype(q.dtype) * r
+        return jax.lax.complex(jnp.cos(phase), jnp.sin(phase)) / (4 * jnp.pi * r)
 
     def log_part(self, q: Array) -> Array:
         if jnp.iscomplexobj(self.wavenumber):
@@ -62,7 +74,11 @@ class Helmholtz(AbstractKernel):
         wrong = (np.imag(k) < 0) | ((np.imag(k) == 0) & (np.real(k) <= 0))
         if np.any(wrong):
             first = k[wrong][0] if k.ndim else k[()]
-            cure = "Use `Laplace(dim=2)`" if first == 0 else "Waves that decay have wavenumber k = a + ib with b > 0"
+            cure = (
+                f"Use `Laplace(dim={self.dim})`"
+                if first == 0
+                else "Waves that decay have wavenumber k = a + ib with b > 0"
+            )
             return (
                 f"The wavenumber of `Helmholtz` is {first}; expected a positive number, or a complex one with positive "
                 f"imaginary part. {cure}."
@@ -71,7 +87,7 @@ class Helmholtz(AbstractKernel):
 
 
 class ModifiedHelmholtz(AbstractKernel):
-    """-(Δ - k²)G = δ: screened potentials, diffusion with loss. In the plane G = K₀(k |d|) / 2π.
+    """-(Δ - k²)G = δ: screened potentials, diffusion with loss. In the plane G = K₀(k |d|) / 2π, in space e^{-k|d|} / 4π|d|.
 
     Arguments:
         wavenumber: k > 0, or a parameter's name; 1/k is the length over which fields decay.
@@ -87,6 +103,12 @@ class ModifiedHelmholtz(AbstractKernel):
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
+
+    def radial(self, q: Array) -> Array:
+        if self.dim == 2:
+            return super().radial(q)
+        r = jnp.sqrt(q)
+        return jnp.exp(-jnp.asarray(self.wavenumber, q.dtype) * r) / (4 * jnp.pi * r)
 
     def log_part(self, q: Array) -> Array:
         return _faded_log_part(jnp.asarray(self.wavenumber, q.dtype), q)
@@ -104,7 +126,11 @@ class ModifiedHelmholtz(AbstractKernel):
             return None
         if np.iscomplexobj(k) or np.any(k <= 0):
             first = k[np.iscomplexobj(k) | (k <= 0)][0] if k.ndim else k[()]
-            cure = "Use `Laplace(dim=2)`" if first == 0 else "For waves use `Helmholtz(dim=2, wavenumber=...)`"
+            cure = (
+                f"Use `Laplace(dim={self.dim})`"
+                if first == 0
+                else f"For waves use `Helmholtz(dim={self.dim}, wavenumber=...)`"
+            )
             return f"The wavenumber of `ModifiedHelmholtz` is {first}; expected a positive number. {cure}."
         return None
 

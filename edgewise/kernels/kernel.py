@@ -1,6 +1,5 @@
 """What every kernel is: a fundamental solution, and the four layers that its derivatives make."""
 
-import abc
 import enum
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
@@ -52,8 +51,8 @@ class AbstractKernel(eqx.Module):
 
         G = log_part(q) · log q + smooth_part(q),
 
-    both parts smooth at q = 0. High-order rules, on the curve and close to it, are built on this split alone, and the
-    layers follow by autodiff:
+    both parts smooth at q = 0: high-order rules, on the curve and close to it, are built on this split alone. In space it
+    states `radial`, G itself, which is singular as 1/|target - source|. The layers follow by autodiff:
 
         single            G
         double           ∂G/∂n(source)
@@ -65,15 +64,16 @@ class AbstractKernel(eqx.Module):
     order: ClassVar[int] = 2
     """Of the differential equation: 2, or 4 where two conditions are prescribed on the boundary."""
     polynomials: ClassVar[int] = 0
-    """How many of 1, x, y solve the equation and must be told apart from layers: 1 for Laplace, 3 for the biharmonic."""
+    """How many of 1, x, y solve the equation and must be told apart from layers: in the plane 1 for Laplace, 3 for the
+    biharmonic; in space none, where fields of layers vanish at infinity."""
 
-    @abc.abstractmethod
     def log_part(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
-        """The factor of log q; smooth, also at 0."""
+        """In the plane, the factor of log q; smooth, also at 0."""
+        raise NotImplementedError(f"`{self.name}` states no `log_part`, which kernels in the plane must.")
 
-    @abc.abstractmethod
     def smooth_part(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
-        """What is left; smooth, also at 0."""
+        """In the plane, what is left; smooth, also at 0."""
+        raise NotImplementedError(f"`{self.name}` states no `smooth_part`, which kernels in the plane must.")
 
     def radial(self, q: Float[Array, ""]) -> Inexact[Array, ""]:
         """G as a function of q > 0, the square of the distance."""
@@ -86,12 +86,19 @@ class AbstractKernel(eqx.Module):
 
     def singularity(self, layer: Layer) -> Singularity:
         """What a rule must resolve on a smooth boundary."""
-        return Singularity.HYPERSINGULAR if layer == "hypersingular" else Singularity.LOG
+        if layer == "hypersingular":
+            return Singularity.HYPERSINGULAR
+        return Singularity.LOG if self.dim == 2 else Singularity.WEAK
 
     @property
     def rate(self) -> Any:
         """By how much G decays, per unit of length, where that is what nodes must resolve: e^{-rate |d|}; else 0."""
         return 0.0
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether constants solve the equation."""
+        return self.polynomials > 0
 
     def refusal(self) -> str | None:
         """What is wrong with the kernel's numbers, now that they are known; arrays may hold one a member."""
@@ -143,12 +150,16 @@ def slopes(function, q: Array, order: int) -> tuple[Array, ...]:
 
 
 def dot(a: Array, b: Array) -> Array:
-    """a·b in the plane."""
+    """a·b in the plane or in space."""
     # Components, not a sum over them: XLA fuses no reduction, and matrices of pairs would be held in memory.
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
+    plane = a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
+    return plane + a[..., 2] * b[..., 2] if a.shape[-1] == 3 else plane
 
 
-def check_dim(name: str, dim: int, more: str = "") -> int:
-    if dim != 2:
-        raise ValueError(f"`{name}` is available for dim = 2, got dim = {dim!r}. Write `{name}(dim=2{more})`.")
+def check_dim(name: str, dim: int, more: str = "", dims: tuple[int, ...] = (2, 3)) -> int:
+    if isinstance(dim, bool) or dim not in dims:
+        listed = " or ".join(str(d) for d in dims)
+        raise ValueError(
+            f"`{name}` is available for dim = {listed}, got dim = {dim!r}. Write `{name}(dim={dims[0]}{more})`."
+        )
     return dim

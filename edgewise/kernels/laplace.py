@@ -8,7 +8,7 @@ from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, check_di
 
 
 class Laplace(AbstractKernel):
-    """-ΔG = δ. In the plane G = -log |d| / 2π.
+    """-ΔG = δ. In the plane G = -log |d| / 2π, in space 1 / 4π|d|.
 
     On a smooth closed plane curve the double layer and its adjoint are smooth, the single layer has a logarithm.
 
@@ -18,10 +18,20 @@ class Laplace(AbstractKernel):
     """
 
     dim: int = eqx.field(static=True)
-    polynomials = 1
 
     def __init__(self, dim: int):
         self.dim = check_dim("Laplace", dim)
+
+    @property
+    def polynomials(self) -> int:
+        return 1 if self.dim == 2 else 0
+
+    @property
+    def has_constants(self) -> bool:
+        return True
+
+    def radial(self, q: Array) -> Array:
+        return super().radial(q) if self.dim == 2 else 1 / (4 * jnp.pi * jnp.sqrt(q))
 
     def log_part(self, q: Array) -> Array:
         return jnp.full(jnp.shape(q), -1 / (4 * jnp.pi), q.dtype)
@@ -30,7 +40,9 @@ class Laplace(AbstractKernel):
         return jnp.zeros_like(q)
 
     def singularity(self, layer: Layer) -> Singularity:
-        return {"single": Singularity.LOG, "hypersingular": Singularity.HYPERSINGULAR}.get(layer, Singularity.SMOOTH)
+        if self.dim == 2 and layer in ("double", "adjoint_double"):
+            return Singularity.SMOOTH
+        return super().singularity(layer)
 
 
 class Biharmonic(AbstractKernel):
@@ -49,7 +61,7 @@ class Biharmonic(AbstractKernel):
     polynomials = 3
 
     def __init__(self, dim: int):
-        self.dim = check_dim("Biharmonic", dim)
+        self.dim = check_dim("Biharmonic", dim, dims=(2,))
 
     def log_part(self, q: Array) -> Array:
         return q / (16 * jnp.pi)

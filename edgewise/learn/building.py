@@ -24,6 +24,10 @@ MOST_TERMS = 2048
 
 def check_recipe(recipe: Any, problem: Problem) -> Recipe:
     """The recipe itself, if `fit` can follow it for this problem."""
+    if problem.family.dim != 2:
+        raise ValueError(
+            "`fit` learns families of curves; this problem's `family` has surfaces. Use `solve(problem, ...)`."
+        )
     if not isinstance(recipe, Recipe):
         raise TypeError(f'`recipe` must be a name or a `Recipe`, got {recipe!r}. Write `recipe("default", problem)`.')
     check_fields(recipe, "recipe")

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
-from edgewise.geometry import Boundary
+from edgewise.geometry import AbstractPlaneFamily, Boundary
 from edgewise.geometry.union import turn_of
 from edgewise.learn.networks import AbstractNetwork, joined, unknowns
 from edgewise.problem import Problem
@@ -81,6 +81,7 @@ def _node(problem: Problem, s: Array, parameters: Mapping[str, Any]) -> Boundary
     curves = problem.family.curves
     turn = turn_of(s, len(curves)) if len(curves) > 1 else 0
     grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
+    assert isinstance(problem.family, AbstractPlaneFamily), "only families of curves are learned"
     directions = problem.family.directions(parameters)
     nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(curves, directions, strict=True)]
     chosen = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves)[turn], *nodes)

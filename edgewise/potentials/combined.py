@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import Parameter, number
-from edgewise.kernels import AbstractKernel, Helmholtz, Layer
+from edgewise.kernels import AbstractKernel, Helmholtz, Layer, ModifiedHelmholtz
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import (
     AbstractRepresentation,
@@ -29,6 +30,9 @@ class CombinedField(AbstractRepresentation):
     not. Sound-soft bodies have `Dirichlet()` data and an equation of the second kind; sound-hard ones `Neumann()` data and a
     hypersingular one (times jacobian), impedance `Robin(coefficient)`. Inside, the sign of η is turned round.
 
+    In space a flux is regularised instead: u = S φ + 2i D R φ, where R is the single layer of e^{-η r} / 4πr, which undoes
+    what the hypersingular layer roughens. The equation is of the second kind, all its kernels weakly singular.
+
     Arguments:
         coupling: η; by default the wavenumber, but at least one over the size of the bodies, which keeps the equation
             well-conditioned as k -> 0.
@@ -44,10 +48,12 @@ class CombinedField(AbstractRepresentation):
             raise ValueError(f"`coupling` must be one number or a parameter's name, got {coupling!r}.")
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
+        if self._is_regularised(condition):
+            return ("single", "double", "adjoint_double")
         return layers_for(condition, ("single", "double"), ("adjoint_double", "hypersingular"))
 
     def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
-        return (1,) if condition.takes_flux else (0,)
+        return (1,) if condition.takes_flux and not self._is_regularised(condition) else (0,)
 
     def is_symmetric(self, condition: AbstractCondition) -> bool:
         return False
@@ -60,11 +66,13 @@ class CombinedField(AbstractRepresentation):
         return unserved_order(self.kernel, condition)
 
     def equation(self, member: Member) -> Array:
+        if self._is_regularised(member.condition):
+            return self._regularised(member)
         identity, factor = identity_like(member), self._single_factor(member)
         matrix = jnp.zeros((), member.boundary.x.dtype)
         if member.condition.takes_value:
-            value = member.layer(self.kernel, "double") + double_jump(member.side) * identity
-            value = value + factor * member.layer(self.kernel, "single")
+            single, double = member.layers(self.kernel, "single", "double")
+            value = double + double_jump(member.side) * identity + factor * single
             matrix = matrix + member.value_weight[:, None] * value
         if member.condition.takes_flux:
             adjoint = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
@@ -75,14 +83,45 @@ class CombinedField(AbstractRepresentation):
         return row_scale(member) * member.data
 
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
-        return unknown
+        return unknown / boundary.jacobian if self._is_regularised(condition) else unknown
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+        if self._is_regularised(member.condition):
+            calm, factor = self._regulariser(member)
+            smooth = member.layer(calm, "single") @ density
+            return Strengths(density * member.boundary.jacobian, factor * smooth, polynomial)
         return Strengths(self._single_factor(member) * density * member.boundary.jacobian, density, polynomial)
 
     def unknown(self, member: Member, strengths: Strengths) -> Array:
-        assert strengths.double is not None
-        return strengths.double
+        assert strengths.single is not None and strengths.double is not None
+        return strengths.single if self._is_regularised(member.condition) else strengths.double
+
+    def _is_regularised(self, condition: AbstractCondition) -> bool:
+        return self.kernel.dim == 3 and condition.takes_flux
+
+    def _regulariser(self, member: Member) -> tuple[ModifiedHelmholtz, Array]:
+        """The kernel of R, and the factor of D R: 2i outside, -2i inside."""
+        single = self._single_factor(member)
+        return ModifiedHelmholtz(3, jnp.abs(single)), -2 * single / jnp.abs(single)
+
+    def _regularised(self, member: Member) -> Array:
+        """∂u/∂n + value_weight · u for u = S φ + c D R φ; unknown and rows times jacobian.
+
+        T R = (T - T_η) R + T_η R, and T_η R = K'_η² - 1/4 (Calderón): the singular parts of T and T_η cancel.
+        """
+        identity, jump = identity_like(member), double_jump(member.side)
+        calm, factor = self._regulariser(member)
+        smooth, calm_adjoint = member.layers(calm, "single", "adjoint_double")
+        adjoint = member.layer(self.kernel, "adjoint_double")
+        rough = member.layer(_Difference(self.kernel, calm), "hypersingular")  # pyright: ignore[reportCallIssue]
+        matrix = adjoint - jump * identity
+        matrix = matrix + factor * (rough @ smooth + calm_adjoint @ calm_adjoint - identity / 4)
+        if member.condition.takes_value:
+            single, double = member.layers(self.kernel, "single", "double")
+            value = single + factor * (double @ smooth + jump * smooth)
+            matrix = matrix + member.value_weight[:, None] * value
+        jacobian = member.boundary.jacobian
+        return jacobian[:, None] * matrix / jacobian
 
     def _single_factor(self, member: Member) -> Array:
         """-iη outside, iη inside."""
@@ -92,3 +131,14 @@ class CombinedField(AbstractRepresentation):
         else:
             coupling = jnp.asarray(self.coupling)
         return (1j if member.side == "interior" else -1j) * coupling
+
+
+class _Difference(AbstractKernel):
+    """One kernel less another that is as singular: all layers of what is left are no worse than weakly singular."""
+
+    first: AbstractKernel
+    second: AbstractKernel
+    dim: int = eqx.field(static=True, default=3)
+
+    def radial(self, q: Array) -> Array:
+        return self.first.radial(q) - self.second.radial(q)

@@ -33,7 +33,7 @@ class Dirichlet(AbstractCondition):
     takes_flux = False
 
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
-        return jnp.ones_like(boundary.s)
+        return jnp.ones_like(boundary.jacobian)
 
 
 class Clamped(AbstractCondition):
@@ -44,7 +44,7 @@ class Clamped(AbstractCondition):
     channels = 2
 
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
-        return jnp.ones_like(boundary.s)
+        return jnp.ones_like(boundary.jacobian)
 
 
 class Neumann(AbstractCondition):
@@ -58,7 +58,7 @@ class Neumann(AbstractCondition):
     takes_flux = True
 
     def value_weight(self, boundary: Boundary, parameters: Mapping[str, Any]) -> Array:
-        return jnp.zeros_like(boundary.s)
+        return jnp.zeros_like(boundary.jacobian)
 
 
 class Robin(AbstractCondition):
@@ -92,4 +92,4 @@ class Robin(AbstractCondition):
                     "Write `Robin(lambda x: ...)` with `x[0]`, `x[1]` the coordinates of one point."
                 )
             return values
-        return jnp.broadcast_to(jnp.asarray(self.coefficient), boundary.s.shape)
+        return jnp.broadcast_to(jnp.asarray(self.coefficient), boundary.jacobian.shape)

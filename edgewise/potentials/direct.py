@@ -17,6 +17,7 @@ from edgewise.potentials.representation import (
     double_jump,
     identity_like,
     unserved_order,
+    with_mean,
 )
 
 
@@ -50,7 +51,7 @@ class Direct(AbstractRepresentation):
 
     def equation(self, member: Member) -> Array:
         single = member.layer(self.kernel, "single")
-        one = jnp.ones_like(member.boundary.s)
+        one = jnp.ones_like(member.boundary.jacobian)
         weight = member.boundary.weight
         if isinstance(member.condition, Dirichlet):
             return self._bordered(single / member.boundary.jacobian, one, one)
@@ -60,6 +61,8 @@ class Direct(AbstractRepresentation):
             if member.side == "exterior":
                 # The constant at infinity is free and set to zero.
                 return self._bordered(matrix, one, 0 * weight, corner=1.0)
+            if not self.kernel.polynomials and self.kernel.has_constants:
+                return with_mean(member, matrix, one)
             return self._bordered(matrix, one, weight)
         return self._bordered(matrix + single * member.value_weight, one, weight * member.value_weight)
 
@@ -96,7 +99,7 @@ class Direct(AbstractRepresentation):
         laplacian = self.kernel.polynomials > 0
         if not laplacian or member.side == "interior" or not isinstance(member.condition, Dirichlet):
             return unknown
-        n = member.boundary.s.shape[0]
+        n = member.boundary.x.shape[0]
         return unknown.at[:n].set(balanced(member, unknown[:n], -member.charge))
 
     def unknown(self, member: Member, strengths: Strengths) -> Array:

@@ -159,9 +159,12 @@ def _each(function, values: Array, count: int) -> Array:
 
 
 def evaluate(
-    fields: Field, points: Float[Array, "m 2"], quantity: Quantity
+    fields: Field, points: Float[Array, "m 2"], quantity: Quantity, chunk: int | None = None
 ) -> tuple[Inexact[Array, "b m ..."], Bool[Array, "b m"]]:
-    """Values of many members (a leading axis on every array of `fields`) at shared points, and who is on the right side."""
+    """Values of many members (a leading axis on every array of `fields`) at shared points, and who is on the right side.
+
+    No more than `chunk` points are looked at together; by default as many as keep the pairs of point and node within bounds.
+    """
     members, curves, nodes = fields.layers.source.step.shape
     if not is_concrete(points, *jax.tree_util.tree_leaves(eqx.filter(fields, eqx.is_array))):
         return _traced(fields, points, quantity)
@@ -169,7 +172,7 @@ def evaluate(
         fields = eqx.tree_at(lambda f: f.layers.source, fields, close.with_few_modes(fields.layers.source))
     # Picked out and cut up by numpy: JAX would compile that anew for every number of close points.
     at = np.asarray(points)
-    step = max(1, min(len(at), PAIRS // (members * curves * nodes)))
+    step = min(len(at), chunk or max(1, PAIRS // (members * curves * nodes)))
     parts = [_away(fields, jnp.asarray(chunk), quantity) for chunk in _chunks(at, step)]
     value, right, suspect = (
         np.concatenate([np.asarray(p) for p in part], axis=1)[:, : len(at)] for part in zip(*parts, strict=True)
@@ -188,7 +191,7 @@ def evaluate(
 
 
 @eqx.filter_jit
-def far_field(fields: Field, directions: Float[Array, "m 2"]) -> Inexact[Array, "b m"]:
+def far_field(fields: Any, directions: Float[Array, "m d"]) -> Inexact[Array, "b m"]:
     """The far fields of many members in shared directions."""
 
     def one(field):

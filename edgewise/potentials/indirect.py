@@ -21,6 +21,7 @@ from edgewise.potentials.representation import (
     layers_for,
     row_scale,
     unserved_order,
+    with_mean,
 )
 
 
@@ -66,6 +67,8 @@ class SingleLayer(AbstractRepresentation):
         matrix = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity_like(member)
         if member.condition.takes_value:
             matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
+        if member.has_free_constant and not self._bordered:
+            matrix = with_mean(member, matrix, jnp.ones_like(jacobian))
         matrix = jacobian[:, None] * matrix / jacobian
         column = jacobian * constant_column(member)
         return bordered(matrix, column[:, None], member.step[None, :]) if self._bordered else matrix
@@ -82,19 +85,22 @@ class SingleLayer(AbstractRepresentation):
         return unknown / boundary.jacobian
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
-        if self._bordered and isinstance(member.condition, Neumann):
-            mean = _mean(member, density, self.kernel, "single") if member.side == "interior" else 0 * polynomial[0]
-            polynomial = -mean[None]
+        if member.has_free_constant:
+            polynomial = -_mean(member, density, self.kernel, "single")[None]
+        elif self._bordered and isinstance(member.condition, Neumann):
+            polynomial = 0 * polynomial
         return Strengths(density * member.boundary.jacobian, None, polynomial)
 
     def charged(self, member: Member, unknown: Array) -> Array:
         if not self._bordered or member.side == "interior" or isinstance(member.condition, Neumann):
             return unknown
-        n = member.boundary.s.shape[0]
+        n = member.boundary.x.shape[0]
         return unknown.at[:n].set(balanced(member, unknown[:n], _total(member)))
 
     def unknown(self, member: Member, strengths: Strengths) -> Array:
         assert strengths.single is not None
+        if not self._bordered:
+            return strengths.single
         return jnp.append(strengths.single, but_for_defects(member, strengths.polynomial))
 
     @property
@@ -107,6 +113,8 @@ class DoubleLayer(AbstractRepresentation):
 
     For Dirichlet data its equation is of the second kind. For Neumann data it is hypersingular, and multiplied by the
     jacobian, since it is large where nodes crowd into a corner.
+
+    In space a double layer has no charge: outside, u = D φ + (mean of φ) S 1 for Laplace.
     """
 
     kernel: AbstractKernel
@@ -123,9 +131,15 @@ class DoubleLayer(AbstractRepresentation):
     def refusal(self, condition: AbstractCondition, side: Side) -> str | None:
         if side == "both" and condition.takes_value:
             return "a double layer jumps, so it cannot meet one boundary value on both sides. Use `SingleLayer(kernel)`"
+        if self.kernel.dim == 3 and condition.takes_flux:
+            return "the flux of a double layer is hypersingular, which no rule for surfaces resolves. Use `SingleLayer(kernel)`"
         return unserved_order(self.kernel, condition)
 
     def equation(self, member: Member) -> Array:
+        if self._lacks_charge(member):
+            single, double = member.layers(self.kernel, "single", "double")
+            matrix = double + double_jump(member.side) * identity_like(member)
+            return with_mean(member, matrix, single @ jnp.ones_like(member.boundary.jacobian))
         matrix = jnp.zeros((), member.boundary.x.dtype)
         if member.condition.takes_value:
             value = member.layer(self.kernel, "double") + double_jump(member.side) * identity_like(member)
@@ -154,6 +168,8 @@ class DoubleLayer(AbstractRepresentation):
         return unknown
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+        if self._lacks_charge(member):
+            return Strengths(_average(member, density) * member.boundary.jacobian, density, polynomial)
         if not self.kernel.polynomials:
             return Strengths(None, density, polynomial)
         if isinstance(member.condition, Neumann):
@@ -166,6 +182,9 @@ class DoubleLayer(AbstractRepresentation):
     def unknown(self, member: Member, strengths: Strengths) -> Array:
         assert strengths.double is not None
         return jnp.append(strengths.double, but_for_defects(member, strengths.polynomial))
+
+    def _lacks_charge(self, member: Member) -> bool:
+        return self.kernel.dim == 3 and self.kernel.has_constants and member.side == "exterior"
 
     def _even_charge(self, member: Member) -> Array:
         """The charge spread evenly in the coordinate, so that density times jacobian is a constant."""

@@ -1,7 +1,7 @@
 """What every representation is: u from a density, and the equation for that density, on one object."""
 
 import abc
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +10,9 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.potentials.conditions import AbstractCondition, Neumann
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.quadrature.centred import Panels
+from edgewise.quadrature.operators import AbstractOperator, Dyad, Identity
 from edgewise.quadrature.several import block_matrix
 from edgewise.quadrature.source import AbstractSource
 
@@ -32,14 +34,22 @@ class Member(eqx.Module):
     """That of the problem, with its numbers known."""
     charge: Inexact[Array, ""]
     """Total charge of an exterior field, u ~ charge · G + constant."""
-    sources: AbstractSource | None
-    """Where there are several curves: each as the source of a field on the others."""
+    sources: AbstractSource | Panels | None
+    """Where there are several curves: each as the source of a field on the others. Of a surface: its panels."""
 
     def layer(self, kernel: AbstractKernel, layer: Layer, *, sampling: int = 2) -> Inexact[Array, "n n"]:
         """The layer on the boundary as a matrix: density at the nodes in, principal value there out."""
+        if isinstance(self.sources, Panels):
+            return self.layers(kernel, layer)[0]
         if self.sources is None:
             return self.quadrature.matrix(kernel, layer, self.boundary, sampling=sampling)
         return block_matrix(kernel, layer, self.quadrature, self.boundary, self.sources, sampling)
+
+    def layers(self, kernel: AbstractKernel, *layers: Layer) -> tuple[Any, ...]:
+        """Several at once, which on a surface cost little more than one; large ones as operators, not arrays."""
+        if isinstance(self.sources, Panels) and isinstance(self.quadrature, Duffy):
+            return self.quadrature.matrices(kernel, layers, self.boundary, self.sources)
+        return tuple(self.layer(kernel, layer) for layer in layers)
 
     def integral(self, values: Array) -> Array:
         return jnp.sum(self.boundary.weight * values)
@@ -47,14 +57,16 @@ class Member(eqx.Module):
     @property
     def imbalance(self) -> Float[Array, ""]:
         """|∫ data| / ∫ |data| where a solution exists only if that is 0: Neumann data of Laplace's equation, inside. Else 0."""
-        if (
-            self.representation.kernel.polynomials != 1
-            or self.side != "interior"
-            or not isinstance(self.condition, Neumann)
-        ):
-            return jnp.zeros((), self.boundary.s.dtype)
+        if not self.has_free_constant:
+            return jnp.zeros((), self.boundary.x.dtype)
         amount = self.integral(jnp.abs(self.data))
         return jnp.abs(self.integral(self.data)) / jnp.where(amount > 0, amount, 1)
+
+    @property
+    def has_free_constant(self) -> bool:
+        """Whether a solution stays one with a constant added: Neumann data of Laplace's equation, inside."""
+        kernel = self.representation.kernel
+        return kernel.has_constants and self.side == "interior" and isinstance(self.condition, Neumann)
 
     @property
     def step(self) -> Float[Array, " n"]:
@@ -63,7 +75,7 @@ class Member(eqx.Module):
 
     def polynomials(self, count: int) -> tuple[Float[Array, "n p"], Float[Array, "n p"]]:
         """The first `count` of 1, x, y at the nodes, and their derivatives along the normal."""
-        one, zero = jnp.ones_like(self.boundary.s)[:, None], jnp.zeros_like(self.boundary.s)[:, None]
+        one, zero = jnp.ones_like(self.step)[:, None], jnp.zeros_like(self.step)[:, None]
         value = jnp.concatenate([one, self.boundary.x], axis=1)
         slope = jnp.concatenate([zero, self.boundary.normal], axis=1)
         return value[:, :count], slope[:, :count]
@@ -87,6 +99,9 @@ class AbstractRepresentation(eqx.Module):
     of the density. They make every equation here uniquely solvable on curves of every size, the degenerate scales (for
     Laplace logarithmic capacity 1, where a bare single layer is singular) included. For Neumann data the constant column
     measures instead by how much the data miss their compatibility condition.
+
+    In space fields of layers vanish at infinity and polynomials are no unknowns. Where an equation has a null space all the
+    same, a multiple of the mean of the density fills it (`with_mean`).
     """
 
     kernel: eqx.AbstractVar[AbstractKernel]
@@ -137,6 +152,12 @@ class AbstractRepresentation(eqx.Module):
         """The unknowns of `equation` behind these strengths; zero for the defect of Neumann data, which they do not have."""
 
 
+def with_mean(member: Member, matrix: Any, column: Array) -> Any:
+    """The matrix plus `column` times the mean of the density: for an equation that leaves that mean open."""
+    mean = member.boundary.weight / member.boundary.measure
+    return matrix + (Dyad(column, mean) if isinstance(matrix, AbstractOperator) else column[:, None] * mean)
+
+
 def balanced(member: Member, unknown: Inexact[Array, " n"], total: Array) -> Inexact[Array, " n"]:
     """Density times jacobian, shifted so that its integral is `total`."""
     return unknown + (total - jnp.sum(member.step * unknown)) / jnp.sum(member.step)
@@ -174,12 +195,14 @@ def bordered(matrix: Array, columns: Array, rows: Array, corner: float = 0.0) ->
 def constant_column(member: Member) -> Array:
     """What the unknown constant adds to the condition; for Neumann data, where it adds nothing, the defect of the data."""
     if isinstance(member.condition, Neumann):
-        return jnp.ones_like(member.boundary.s)
+        return jnp.ones_like(member.boundary.jacobian)
     return member.value_weight
 
 
-def identity_like(member: Member) -> Array:
-    return jnp.eye(member.boundary.s.shape[0], dtype=member.boundary.x.dtype)
+def identity_like(member: Member) -> Any:
+    if isinstance(member.quadrature, Duffy) and member.quadrature.rows is not None:
+        return Identity()
+    return jnp.eye(member.boundary.x.shape[0], dtype=member.boundary.x.dtype)
 
 
 def unserved_order(kernel: AbstractKernel, condition: AbstractCondition) -> str | None:

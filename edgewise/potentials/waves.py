@@ -56,9 +56,9 @@ class PlaneWave(AbstractWave):
         if shape and is_concrete(self.direction):
             length = float(np.linalg.norm(np.asarray(self.direction)))
             if abs(length - 1) > 1e-6:
-                raise ValueError(
-                    f"`direction` must be a unit vector, got one of length {length:.6g}. Divide it by that."
-                )
+                example = (1.0,) + (0.0,) * (shape[0] - 1)
+                cure = "Divide it by that" if length > 0 else f"It points nowhere: write `PlaneWave({example})`"
+                raise ValueError(f"`direction` must be a unit vector, got one of length {length:.6g}. {cure}.")
 
     def value(self, x: Array, kernel: AbstractKernel) -> Array:
         direction = jnp.asarray(self.direction)
@@ -73,7 +73,8 @@ class PlaneWave(AbstractWave):
     def refusal(self, kernel: AbstractKernel) -> str | None:
         if not isinstance(kernel, Helmholtz):
             return (
-                f"a plane wave needs a wavenumber and `{kernel.name}` has none. Use `Helmholtz(dim=2, wavenumber=...)`"
+                f"a plane wave needs a wavenumber and `{kernel.name}` has none. Use "
+                f"`Helmholtz(dim={kernel.dim}, wavenumber=...)`"
             )
         return None
 

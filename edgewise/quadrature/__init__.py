@@ -4,5 +4,6 @@ from edgewise.quadrature.graded import Graded
 from edgewise.quadrature.paper import MonteCarlo, Uniform
 from edgewise.quadrature.periodic import Kress, Trapezoid
 from edgewise.quadrature.rule import AbstractQuadrature, check_resolves
+from edgewise.quadrature.surface import Duffy
 
-__all__ = ["AbstractQuadrature", "Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform", "check_resolves"]
+__all__ = ["AbstractQuadrature", "Duffy", "Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform", "check_resolves"]

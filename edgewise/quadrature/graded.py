@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry import AbstractCurve, AbstractFamily, Boundary
+from edgewise.geometry import AbstractCurve, AbstractFamily, AbstractPlaneFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import dot
 from edgewise.precision import is_concrete
@@ -89,6 +89,7 @@ class Graded(AbstractQuadrature):
         self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractFamily, parameters: Mapping[str, Any], dtype: Any
     ) -> Boundary:
         """The nodes at any σ, in the order given; the weights are those of n equispaced ones."""
+        assert isinstance(family, AbstractPlaneFamily), "surfaces have rules of their own"
         directions = zip(family.curves, family.directions(parameters), strict=True)
         return family.joined([self._on(curve, sigma, parameters, dtype, way) for curve, way in directions])
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Inexact
 
-from edgewise.geometry import Boundary
+from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
 
@@ -47,7 +47,7 @@ class MonteCarlo(AbstractQuadrature):
     """Random nodes, uniform in the boundary coordinate, equal weights 2π/n, kernel values cut off at `truncation` (β).
 
     The rule of the paper's text. Its error falls as n^(-1/2), with a variance of the order of the data.
-    `seed` fixes the nodes.
+    `seed` fixes the nodes. On a surface equally many are drawn on every patch, the same on each, about n in all.
     """
 
     num_nodes: int = eqx.field(static=True)
@@ -64,6 +64,13 @@ class MonteCarlo(AbstractQuadrature):
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
         nodes = np.random.default_rng(self.seed).uniform(0, 2 * np.pi, self.num_nodes)
         return nodes, np.full(self.num_nodes, 2 * np.pi / self.num_nodes)
+
+    def place(self, family, parameters, dtype) -> Boundary:
+        if not isinstance(family, AbstractSurface):
+            return super().place(family, parameters, dtype)
+        count = max(1, self.num_nodes // family.patches)
+        nodes = np.random.default_rng(self.seed).uniform(0, 1, (count, 2))
+        return family.boundary(jnp.asarray(nodes, dtype), jnp.full(count, 1 / count, dtype), parameters)
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1

@@ -1,4 +1,4 @@
-"""Functions that no dependency has: trigonometric interpolation, and Bessel functions that differentiate well."""
+"""Functions that no dependency has: trigonometric interpolation, Bessel functions and harmonics that differentiate well."""
 
 from edgewise.special.bessel import (
     i0_of_square,
@@ -14,6 +14,8 @@ from edgewise.special.bessel import (
     y0_regular,
     y1,
 )
+from edgewise.special.harmonics import on_sphere, real_harmonics
+from edgewise.special.legendre import differentiation, gauss, interpolation, lagrange, to_coefficients
 from edgewise.special.trigonometric import (
     circulant_weights,
     derivative,
@@ -27,9 +29,12 @@ from edgewise.special.trigonometric import (
 __all__ = [
     "circulant_weights",
     "derivative",
+    "differentiation",
+    "gauss",
     "halve",
     "i0_of_square",
     "interpolate",
+    "interpolation",
     "j0",
     "j0_of_square",
     "j1",
@@ -37,8 +42,12 @@ __all__ = [
     "k0_of_square",
     "k0_regular",
     "k1",
+    "lagrange",
+    "on_sphere",
+    "real_harmonics",
     "resample",
     "tail",
+    "to_coefficients",
     "wave_numbers",
     "y0",
     "y0_of_square",

@@ -1,0 +1,217 @@
+"""Figures in space: fields on slices, far fields on the sphere of directions, bodies."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from scipy.ndimage import zoom
+
+from edgewise.geometry.parameters import bind
+from edgewise.plot import FLOOR, field_figure, matplotlib_or_words
+from edgewise.plot_samples import members_of, title
+from edgewise.plot_slices import patch_grids, sample_slice
+from edgewise.potentials import PlaneWave
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from edgewise.geometry.surface import AbstractSurface
+    from edgewise.solution import Solution
+
+BODY = "#d0d0d0"
+# Squares along a side of a patch in the picture of a body.
+_CELLS = 40
+# Where bodies and spheres are seen from, unless a wave says otherwise: azimuth and height in degrees.
+_VIEW = (-50.0, 20.0)
+
+
+def slice_figure(
+    solution: "Solution",
+    *,
+    box: Any = ((-4, -4), (4, 4)),
+    plane: str = "y",
+    offset: float = 0.0,
+    resolution: int = 200,
+) -> "Figure":
+    """One row a member: the field on a slice, where bodies are grey; real part and absolute value of total waves.
+
+    As `field_figure` draws fields in the plane: beside the truth and the error where the problem has an `exact` field.
+
+    Arguments:
+        box: Lower left and upper right corner of the slice; None for one that holds the sections of all bodies.
+        plane: The coordinate that is fixed: "y" shows z over x, "x" shows z over y, "z" shows y over x.
+        offset: The fixed coordinate's value.
+        resolution: Points along the longer side.
+    """
+    matplotlib = matplotlib_or_words()
+    samples = sample_slice(solution, box=box, plane=plane, offset=offset, resolution=resolution)
+    figure = field_figure(solution, samples=samples, estimate=False)
+    # Colour bars have no place in the grid of panels.
+    panels = np.array([ax for ax in figure.axes if ax.get_subplotspec() is not None]).reshape(len(samples), -1)
+    across, up = (name for name in "xyz" if name != plane)
+    for ax in panels[-1]:
+        ax.set_xlabel(across)
+    for ax in panels[:, 0]:
+        ax.set_ylabel(up, rotation="horizontal", labelpad=2)
+    if solution.problem.side == "exterior":
+        path = matplotlib.path.Path
+        for row, sample in zip(panels, samples, strict=True):
+            for ax in row if sample.curves else ():
+                section = path.make_compound_path(*(path(curve, closed=True) for curve in sample.curves))
+                ax.add_patch(matplotlib.patches.PathPatch(section, facecolor=BODY, edgecolor="none", zorder=0.5))
+    return figure
+
+
+def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figure":
+    """One row a member: 20 log₁₀ |u_inf|, forty decibels down, over all directions, and those of the plane y = 0.
+
+    An arrow shows where a plane wave goes. All members share one scale.
+
+    Arguments:
+        count: Directions round the sphere; half as many from pole to pole.
+    """
+    matplotlib = matplotlib_or_words()
+    members = members_of(solution)
+    theta, phi = np.meshgrid(np.linspace(0, np.pi, count // 2 + 1), np.linspace(0, 2 * np.pi, count), indexing="ij")
+    angle = np.linspace(0, 2 * np.pi, 4 * count + 1)
+    directions = np.concatenate([_unit(theta, phi).reshape(-1, 3), _unit(angle, 0 * angle)])
+    far = np.asarray(solution.far_field(directions)).reshape(len(members), -1)
+    top = 5 * np.ceil(4 * np.log10(max(np.abs(far).max(), FLOOR)))
+    shades = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(top - 40, top), "inferno")
+    figure = matplotlib.figure.Figure(figsize=(8.4, 3.9 * len(members)), dpi=100, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
+    for i, (member, value) in enumerate(zip(members, far, strict=True)):
+        ball: Any = figure.add_subplot(len(members), 2, 2 * i + 1, projection="3d")
+        way = _way(member)
+        _draw_sphere(ball, value[: theta.size].reshape(theta.shape), shades, way)
+        # As high as the other title, which stands above the angles.
+        ball.set_title(", ".join(filter(None, ["|u_inf|", title(member)])), pad=20)
+        bar = figure.colorbar(shades, ax=ball, fraction=0.05, pad=0.04, aspect=24, ticks=top - np.arange(40, -1, -10))
+        bar.set_label("dB")
+        bar.outline.set_linewidth(0.6)
+        cut: Any = figure.add_subplot(len(members), 2, 2 * i + 2, projection="polar")
+        cut.set_theta_zero_location("N")
+        cut.set_theta_direction(-1)
+        cut.plot(angle, _decibels(value[theta.size :], top - 40), linewidth=1.3)
+        cut.set(ylim=(top - 40, top), yticks=top - np.arange(30, 0, -10))
+        cut.set_title("in dB over θ from +z, for y = 0")
+        # Backward, where least is scattered, between two of the lines.
+        forward = 0.0 if way is None else np.degrees(np.arctan2(way[0], way[2]))
+        cut.set_rlabel_position(22.5 + 45 * np.floor((forward + 180) / 45))
+        cut.grid(linewidth=0.5, alpha=0.6)
+    return figure
+
+
+def body_figure(family: "AbstractSurface", parameters: Mapping[str, Any] | None = None) -> "Figure":
+    """The bodies of one member, lit from the upper left."""
+    matplotlib = matplotlib_or_words()
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    values = {name: jnp.asarray(value) for name, value in (parameters or {}).items()}
+    squares, normals = _squares(family, values)
+    figure = matplotlib.figure.Figure(figsize=(4.8, 4.6), dpi=100, layout="constrained")
+    ax: Any = figure.add_subplot(projection="3d", proj_type="ortho")
+    ax.view_init(azim=_VIEW[0], elev=_VIEW[1])
+    light = _eye(_VIEW[0] - 40, 50.0)
+    facing = normals @ _eye(*_VIEW) > 0
+    bright = 0.72 + 0.28 * normals @ light
+    colours = np.clip(bright[:, None] * matplotlib.colors.to_rgb("#a9c4e2"), 0, 1)[facing]
+    # Edges of the faces' own colour close the seams that smoothing leaves between them.
+    ax.add_collection3d(Poly3DCollection(squares[facing], facecolors=colours, edgecolors=colours, linewidths=0.3))
+    low, high = squares.min(axis=(0, 1)), squares.max(axis=(0, 1))
+    middle, reach = (low + high) / 2, 0.55 * np.max(high - low)
+    for name, centre in zip("xyz", middle, strict=True):
+        ax.set(**{f"{name}lim": (centre - reach, centre + reach), f"{name}label": name})
+        getattr(ax, f"{name}axis").set_major_locator(matplotlib.ticker.MaxNLocator(5))
+        getattr(ax, f"{name}axis").set_pane_color((0.97, 0.97, 0.97, 1.0))
+    ax.set_box_aspect((1, 1, 1))
+    ax.set_title(
+        ", ".join(f"{name} = {np.asarray(value):.4g}" for name, value in values.items() if value.ndim == 0), y=1.0
+    )
+    return figure
+
+
+def _draw_sphere(ax: Any, value: np.ndarray, shades: Any, way: np.ndarray | None) -> None:
+    """Seen so that the forward side shows and the arrow stands free of the sphere; axes where they face the eye."""
+    from matplotlib.patheffects import withStroke
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    azimuth, height = _VIEW
+    if way is not None and np.hypot(*way[:2]) > 0.1:
+        azimuth += np.degrees(np.arctan2(way[1], way[0]))
+    if way is not None and way[2] < -0.5:
+        height = -height
+    eye = _eye(azimuth, height)
+    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), proj_type="ortho")
+    ax.view_init(azim=azimuth, elev=height)
+    ax.set_box_aspect((1, 1, 1), zoom=1.15)
+    ax.set_axis_off()
+    # Twice as fine between the directions asked for: smooth in colour at no price.
+    fine = np.asarray(zoom(value, [(2 * n - 1) / n for n in value.shape], mode="nearest"))
+    theta, phi = np.meshgrid(*(np.linspace(0, end, n) for end, n in zip((np.pi, 2 * np.pi), fine.shape, strict=True)))
+    ax.plot_surface(
+        *np.moveaxis(_unit(theta, phi), -1, 0),
+        facecolors=shades.to_rgba(_decibels(fine.T, shades.norm.vmin)),
+        rcount=max(fine.shape),
+        ccount=max(fine.shape),
+        shade=False,
+        linewidth=0,
+        antialiased=False,
+        rasterized=True,
+    )
+    rim = scipy.linalg.null_space(eye[None]) @ [np.cos(phi[:, 0]), np.sin(phi[:, 0])]
+    ax.plot(*rim, color="0.2", linewidth=1.0, zorder=4)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for axis, name in zip(np.eye(3), "xyz", strict=True):
+        end = axis if axis @ eye >= 0 else -axis
+        seen = max(0.2, float(np.linalg.norm(np.cross(end, eye))))
+        ax.plot(
+            *np.outer(end, np.array([1.0, 1 + 0.3 / seen])), color="black", linewidth=1.0, zorder=5, path_effects=halo
+        )
+        label = name if end is axis else f"−{name}"
+        ax.text(*((1 + 0.45 / seen) * end), label, ha="center", va="center", zorder=6, path_effects=halo)
+    if way is not None:
+        # In the plane of the picture: an arrow in space has a head of wire.
+        seen = np.linalg.norm(np.cross(way, eye))
+        x, y, z = np.outer(way / seen, [-1.6, -1.1])
+        tail, tip = np.stack(proj_transform(x, y, z, ax.get_proj())[:2], axis=1)
+        ax.annotate("", tip, tail, arrowprops={"arrowstyle": "-|>", "color": "tab:red", "lw": 2, "mutation_scale": 16})
+
+
+def _decibels(value: np.ndarray, bottom: float) -> np.ndarray:
+    return np.maximum(20 * np.log10(np.maximum(np.abs(value), FLOOR)), bottom)
+
+
+def _way(member: "Solution") -> np.ndarray | None:
+    """Where a plane wave goes; other waves and fields have no one direction."""
+    data = member.problem.data
+    if not isinstance(data, PlaneWave):
+        return None
+    return np.asarray(bind(data, member.parameters).direction, float)
+
+
+def _unit(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    return np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1)
+
+
+def _eye(azimuth: float, height: float) -> np.ndarray:
+    return _unit(np.radians(90 - height), np.radians(azimuth))
+
+
+def _squares(family: "AbstractSurface", values: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Corners (n, 4, 3) of the squares of all patches, and their unit normals, which leave the body."""
+    patches = patch_grids(family, values, _CELLS)
+    corners = [patches[:, :-1, :-1], patches[:, 1:, :-1], patches[:, 1:, 1:], patches[:, :-1, 1:]]
+    across = np.cross(corners[2] - corners[0], corners[3] - corners[1])
+    across *= np.asarray(_signs(family, values))[:, None, None, None]
+    length = np.linalg.norm(across, axis=-1, keepdims=True)
+    normals = across / np.maximum(length, 1e-300)
+    return np.stack(corners, axis=-2).reshape(-1, 4, 3), normals.reshape(-1, 3)
+
+
+@eqx.filter_jit
+def _signs(family: "AbstractSurface", values: dict[str, Any]) -> Any:
+    return bind(family, values).signs(values, jnp.result_type(float))

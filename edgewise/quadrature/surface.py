@@ -1,0 +1,367 @@
+"""The rule for surfaces: Gauss nodes on panels, and a rule centred on the target for panels that it is close to."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Inexact, Int
+
+from edgewise.geometry import Boundary
+from edgewise.kernels import AbstractKernel, Layer, Singularity
+from edgewise.kernels.kernel import layer_of
+from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
+from edgewise.quadrature.operators import AbstractOperator
+from edgewise.quadrature.rule import AbstractQuadrature
+from edgewise.special import gauss, interpolation
+
+# Panels whose nodes are all farther from a target than this, in their own sizes, take their own nodes for it.
+NEAR = 1.0
+# Closer pairs of target and panel are sorted by how long their intervals of nodes are, in ρ and in τ: each sort has the number of
+# nodes that it needs. The last two numbers are the longest there are.
+SORTS = ((4.0, 7.5), (9.0, 15.0), (15.0, 25.0), (24.0, 35.0))
+# Pairs of target and panel that are worked on at once; a pair takes some hundred kilobytes.
+PAIRS = 16
+# And that one compiled function takes.
+PIECE = 2**9
+LEAST_NODES = 4
+# By so many nodes along a side panels are known more finely than densities.
+FINER = 6
+
+
+class Pairs(NamedTuple):
+    """Targets and the panels that they are on or close to; and how each sees it, where values are at hand."""
+
+    target: Any
+    panel: Any
+    view: Any = None
+
+
+class Duffy(AbstractQuadrature):
+    """Gauss nodes on the patches of a surface, and for targets on a panel or close to it Duffy's rule, centred on the target.
+
+    Each patch is cut into `panels` x `panels` squares with `num_nodes` x `num_nodes` Gauss nodes. Converges faster than any
+    power of `num_nodes` where the patches, graded to the edges of a body, make density times jacobian smooth.
+
+    Arguments:
+        num_nodes: Nodes along a side of a panel. 12 give nine digits on a sphere of six patches.
+        panels: Panels along a side of a patch: more where a wave is short.
+    """
+
+    num_nodes: int = eqx.field(static=True)
+    panels: int = eqx.field(static=True)
+    near: tuple[Pairs, ...] | None
+    """The pairs that need care, by sorts of closeness; known once the rule is made `ready` for some members."""
+    rows: int | None = eqx.field(static=True)
+    """Where matrices are never held: how many of their rows are computed at once."""
+    resolves = Singularity.WEAK
+
+    def __init__(self, num_nodes: int, panels: int = 1, near: tuple[Pairs, ...] | None = None, rows: int | None = None):
+        for name, value, least in (("num_nodes", num_nodes, LEAST_NODES), ("panels", panels, 1)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(
+                    f"`{name}` must be a whole number of at least {least}, got {value!r}. Write `Duffy(12)`."
+                )
+        self.num_nodes, self.panels, self.near, self.rows = int(num_nodes), int(panels), near, rows
+
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates in [0, 1]², panel by panel, and the weights without the jacobian."""
+        x, w = gauss(self.num_nodes)
+        starts = np.arange(self.panels) / self.panels
+        place, step = (x + 1) / (2 * self.panels), w / (2 * self.panels)
+        # Axes: panel and node in u, panel and node in v; nodes of a panel belong together.
+        line = starts[:, None] + place
+        u, v = np.broadcast_arrays(line[:, None, :, None], line[None, :, None, :])
+        weights = np.broadcast_to(np.outer(step, step), u.shape)
+        return np.stack([u.ravel(), v.ravel()], axis=-1), weights.ravel()
+
+    @property
+    def geometry(self) -> "Duffy":
+        """The rule that panels are known by: finer, since derivatives of positions are less accurate than a density."""
+        return Duffy(self.num_nodes + FINER, self.panels)
+
+    def source(self, family, parameters, dtype) -> Panels:
+        """The panels of one member."""
+        nodes = self.geometry.place(family, parameters, dtype)
+        g = self.geometry.num_nodes
+        return Panels(nodes.x.reshape(-1, g, g, 3), nodes.normal.reshape(-1, g, g, 3))
+
+    def finer(self) -> "Duffy":
+        """A rule that errs much less: half as many nodes again on each panel's side."""
+        return Duffy(self.num_nodes + max(2, self.num_nodes // 2), self.panels)
+
+    def local(self, boundary: Boundary) -> Float[Array, " n"]:
+        """Jacobians in the panels' own coordinates in [-1, 1]²."""
+        return boundary.jacobian / (2 * self.panels) ** 2
+
+    def ready(self, members: list[tuple[Boundary, Panels]]) -> "Duffy":
+        """This rule with the pairs that are close on any of these members, whose values are at hand."""
+        found = [neighbours(panels, np.asarray(boundary.x), self.num_nodes) for boundary, panels in members]
+        if len(found) == 1:
+            return dataclasses.replace(self, near=sorts(found[0]))
+        # Of several members, pairs that are close on any, each of the sort that it needs at the most.
+        count = len(members[0][1].radius)
+        key, place = np.unique(np.concatenate([f.target * count + f.panel for f in found]), return_inverse=True)
+        lengths = np.zeros((len(key), 2))
+        np.maximum.at(lengths, place, np.concatenate([f.lengths for f in found]))
+        near = sorts(Neighbours(key // count, key % count, lengths, None))
+        return dataclasses.replace(self, near=near)
+
+    def matrix(
+        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
+    ) -> Inexact[Array, "n n"]:
+        raise NotImplementedError("Surfaces are integrated over by `matrices`, which takes their panels too.")
+
+    def matrices(
+        self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
+    ) -> tuple[Any, ...]:
+        """Several layers of one kernel as matrices, at little more than the cost of one; where `rows` is given as operators."""
+        assert self.near is not None, "a rule must be made ready for its members"
+        if self.rows is not None:
+            return self._operators(kernel, layers, boundary, panels)
+        count, size = boundary.x.shape[0], self.num_nodes**2
+        local = self.local(boundary)
+        found: list[Any] = [_plain(kernel, layer, boundary, local).reshape(count, -1, size) for layer in layers]
+        for pairs, lengths in zip(self.near, SORTS, strict=True):
+            if not len(pairs.target):
+                continue
+            counts = counts_for(self.num_nodes, lengths)
+            if pairs.view is None:
+                rows = _traced_rows(kernel, layers, boundary, panels, pairs, counts, self.num_nodes)
+                found = [matrix.at[pairs.target, pairs.panel].set(rows[:, i]) for i, matrix in enumerate(found)]
+            else:
+                rows = in_pieces(_rows, PIECE, (panels, boundary), tuple(pairs), kernel, layers, counts, self.num_nodes)
+                target, panel = np.asarray(pairs.target), np.asarray(pairs.panel)
+                found = [_written(matrix, (target, panel), rows[:, i]) for i, matrix in enumerate(found)]
+        found = [jnp.asarray(matrix) for matrix in found]
+        return tuple(
+            matrix.reshape(count, count) if of_normal(layer) else matrix.reshape(count, count) * local
+            for layer, matrix in zip(layers, found, strict=True)
+        )
+
+    def _operators(
+        self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
+    ) -> tuple[AbstractOperator, ...]:
+        assert self.near is not None and self.rows is not None
+        size, local = self.num_nodes**2, self.local(boundary)
+        targets, sources, entries = [], [], []
+        for pairs, lengths in zip(self.near, SORTS, strict=True):
+            if len(pairs.target):
+                counts = counts_for(self.num_nodes, lengths)
+                arrays = (pairs.target, pairs.panel, pairs.view)
+                entries.append(
+                    in_pieces(_rows, PIECE, (panels, boundary), arrays, kernel, layers, counts, self.num_nodes)
+                )
+                targets.append(pairs.target)
+                sources.append(pairs.panel)
+        target, panel, near = (np.concatenate(part) for part in (targets, sources, entries))
+        apart = np.ones((len(boundary.x), len(boundary.x) // size), bool)
+        apart[target, panel] = False
+        nodes = (boundary.x, boundary.normal, boundary.weight, local)
+        target, panel, apart = (jnp.asarray(part) for part in (target, panel, apart))
+        return tuple(
+            LayerOperator(kernel, layer, *nodes, target, panel, jnp.asarray(near[:, i]), apart, self.rows)
+            for i, layer in enumerate(layers)
+        )
+
+
+class LayerOperator(AbstractOperator):
+    """A layer on the nodes of panels: close pairs are kept, all others computed each time, some rows at once."""
+
+    kernel: AbstractKernel
+    layer: Layer = eqx.field(static=True)
+    x: Float[Array, "n 3"]
+    normal: Float[Array, "n 3"]
+    weight: Float[Array, " n"]
+    local: Float[Array, " n"]
+    target: Int[Array, " k"]
+    panel: Int[Array, " k"]
+    near: Inexact[Array, "k nn"]
+    apart: Bool[Array, "n p"]
+    """Which nodes are close to which panels: not these."""
+    rows: int = eqx.field(static=True)
+
+    def apply(self, x: Inexact[Array, " n"]) -> Inexact[Array, " n"]:
+        size = self.near.shape[1]
+        strengths = x if of_normal(self.layer) else x * self.local
+        close = jnp.sum(self.near * strengths.reshape(-1, size)[self.panel], axis=1)
+        amounts = x * self.weight
+
+        def one(node):
+            x, normal, apart = node
+            d = x - self.x
+            # On its own panel a node is not looked at, and must not divide by zero.
+            d = jnp.where(jnp.repeat(apart, size)[:, None], d, 1.0)
+            values = layer_of(self.kernel.radial, self.layer, d, normal, self.normal) * amounts
+            return jnp.sum(jnp.where(apart, values.reshape(-1, size).sum(axis=1), 0))
+
+        far = jax.lax.map(one, (self.x, self.normal, self.apart), batch_size=min(self.rows, len(self.x)))
+        return far.at[self.target].add(close)
+
+
+def _row(
+    kernel: AbstractKernel,
+    layers: tuple[Layer, ...],
+    panel: Panels,
+    node: Boundary,
+    is_own: Array,
+    view: View,
+    counts: tuple[int, int],
+    num_nodes: int,
+) -> Inexact[Array, "l nn"]:
+    """What each layer takes of nodal strengths on one panel."""
+    seen = samples(panel, node.x, view, counts)
+    normal = jnp.where(is_own, normal_at(panel, view.centre), node.normal)
+    taken = rows_of(kernel, layers, seen, normal)
+    # A density on its own nodes is a polynomial on the panel's, which are more.
+    spread = jnp.asarray(interpolation(num_nodes, taken.shape[-1]), node.x.dtype)
+    return jnp.einsum("in,lij,jm->lnm", spread, taken, spread).reshape(len(layers), -1)
+
+
+@eqx.filter_jit
+def _rows(
+    known: tuple[Panels, Boundary],
+    target: Array,
+    panel: Array,
+    view: View,
+    kernel: AbstractKernel,
+    layers: tuple[Layer, ...],
+    counts: tuple[int, int],
+    num_nodes: int,
+) -> Inexact[Array, "k l nn"]:
+    def one(pair):
+        t, p, view = pair
+        here, node = pick(known[0], p), pick_node(known[1], t)
+        return _row(kernel, layers, here, node, t // num_nodes**2 == p, view, counts, num_nodes)
+
+    return jax.lax.map(one, (target, panel, view), batch_size=PAIRS)
+
+
+def _traced_rows(
+    kernel: AbstractKernel,
+    layers: tuple[Layer, ...],
+    boundary: Boundary,
+    panels: Panels,
+    pairs: Pairs,
+    counts: tuple[int, int],
+    num_nodes: int,
+) -> Inexact[Array, "k l nn"]:
+    own_places = jnp.asarray(places(num_nodes), boundary.x.dtype)
+
+    def one(pair):
+        t, p = pair
+        here, node = pick(panels, p), pick_node(boundary, t)
+        is_own = t // num_nodes**2 == p
+        seen_from = view(here, node.x, jnp.where(is_own, own_places[t % num_nodes**2], jnp.nan))
+        return _row(kernel, layers, here, node, is_own, seen_from, counts, num_nodes)
+
+    # Differentiated backwards, samples are made again instead of kept.
+    return jax.lax.map(jax.checkpoint(one), (pairs.target, pairs.panel), batch_size=PAIRS)
+
+
+def _written(matrix: Any, index: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndarray:
+    """By numpy, in place: JAX would compile that anew for every number of pairs."""
+    matrix = matrix if isinstance(matrix, np.ndarray) else np.array(matrix)
+    matrix[index] = values
+    return matrix
+
+
+def places(num_nodes: int) -> Float[np.ndarray, "nn 2"]:
+    """Of a panel's own nodes, in [-1, 1]²."""
+    nodes = gauss(num_nodes)[0]
+    return np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+def pick(panels: Panels, index: Array) -> Panels:
+    return jax.tree_util.tree_map(lambda leaf: leaf[index], panels)
+
+
+def pick_node(boundary: Boundary, index: Array) -> Boundary:
+    return jax.tree_util.tree_map(lambda leaf: leaf[index], boundary)
+
+
+@eqx.filter_jit
+def _plain(kernel: AbstractKernel, layer: Layer, boundary: Boundary, local: Array) -> Inexact[Array, "n n"]:
+    """By the nodes alone; strengths are densities, or densities times local jacobian. What is close is wrong."""
+    x, normal = boundary.x, boundary.normal
+    d = x[:, None] - x
+    same = jnp.eye(len(x), dtype=bool)[..., None]
+    d = jnp.where(same, 1.0, d)
+    values = layer_of(kernel.radial, layer, d, normal[:, None], normal[None, :])
+    return values * (boundary.weight if of_normal(layer) else boundary.weight / local)
+
+
+class Neighbours(NamedTuple):
+    """Targets and panels that are close, with values at hand."""
+
+    target: np.ndarray
+    panel: np.ndarray
+    lengths: Float[np.ndarray, "k 2"]
+    """Of the intervals of the centred rule, in ρ and τ."""
+    view: Any
+    """How each target sees its panel, a `View` of arrays; None where that differs from member to member."""
+
+    def only(self, picked: np.ndarray) -> "Neighbours":
+        return jax.tree_util.tree_map(lambda leaf: leaf[picked], self)
+
+
+def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> Neighbours:
+    """Which targets are close to which panels. Targets that are the panels' nodes, `own` along a side, are on their own."""
+    radius = np.asarray(panels.radius)
+    nodes = np.asarray(panels.x).reshape(len(radius), -1, 3)
+    target, panel = np.nonzero(np.linalg.norm(x[:, None] - nodes.mean(axis=1), axis=-1) < (NEAR + 1) * radius)
+    near = np.zeros(len(target), bool)
+    for start in range(0, len(target), 2**14):
+        part = slice(start, start + 2**14)
+        apart = np.linalg.norm(nodes[panel[part]] - x[target[part], None], axis=-1).min(axis=1)
+        near[part] = apart < NEAR * radius[panel[part]]
+    target, panel = target[near], panel[near]
+    place = np.full((len(target), 2), np.nan)
+    if own:
+        others = target // own**2 != panel
+        every = np.arange(len(x))
+        target, panel = np.append(every, target[others]), np.append(every // own**2, panel[others])
+        place = np.concatenate([places(own)[every % own**2], place[others]])
+    views, lengths = in_pieces(_look, 4 * PIECE, panels, (x[target], panel, place.astype(x.dtype)))
+    return Neighbours(target, panel, lengths, views)
+
+
+def sorts(close: Neighbours) -> tuple[Pairs, ...]:
+    """The pairs of each sort; the last takes whatever is left."""
+    left = np.ones(len(close.target), bool)
+    found = []
+    for sort in SORTS:
+        fits = left & (np.all(close.lengths <= sort, axis=-1) | (sort == SORTS[-1]))
+        part = close.only(np.flatnonzero(fits))
+        found.append(Pairs(part.target, part.panel, part.view))
+        left &= ~fits
+    return tuple(found)
+
+
+def in_pieces(function: Callable, size: int, known: Any, arrays: Any, *fixed: Any) -> Any:
+    """A function of many pairs, so many at a time: one compiled function serves every number of them."""
+    count = len(jax.tree_util.tree_leaves(arrays)[0])
+    if not count:
+        # Points away from the surface have no pairs, and should not pay for a piece of them.
+        one = jax.tree_util.tree_map(lambda leaf: np.zeros((1, *leaf.shape[1:]), leaf.dtype), arrays)
+        shapes = eqx.filter_eval_shape(function, known, *one, *fixed)
+        return jax.tree_util.tree_map(lambda leaf: np.zeros((0, *leaf.shape[1:]), leaf.dtype), shapes)
+    padded = np.resize(np.arange(count), -(-count // size) * size)
+    pieces = []
+    for start in range(0, len(padded), size):
+        part = jax.tree_util.tree_map(lambda leaf, i=padded[start : start + size]: np.asarray(leaf)[i], arrays)
+        pieces.append(jax.tree_util.tree_map(np.asarray, function(known, *part, *fixed)))
+    return jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[:count], *pieces)
+
+
+@eqx.filter_jit
+def _look(panels: Panels, x: Array, panel: Array, place: Array) -> tuple[View, Array]:
+    def one(pair):
+        x, p, place = pair
+        seen_from = view(pick(panels, p), x, place)
+        return seen_from, jnp.max(seen_from.stretch.lengths(seen_from.centre), axis=(1, 2))
+
+    return jax.lax.map(one, (x, panel, place), batch_size=256)
