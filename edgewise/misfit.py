@@ -12,8 +12,9 @@ from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import PAIRS, Field, Quantity
+from edgewise.potentials.surface_field import evaluate_space
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded
+from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 
 
 def field_of(
@@ -62,3 +63,23 @@ def at_points(field: Field, x: Float[Array, "m 2"], *quantities: Quantity) -> tu
     """As `field.anywhere`, at many points; in pieces, so that memory stays small."""
     piece = max(1, min(len(x), PAIRS // (8 * field.layers.source.step.size)))
     return jax.lax.map(lambda point: field.anywhere(point, *quantities), x, batch_size=piece)
+
+
+def misfits_in_space(
+    problem: Problem, quadrature: Duffy, fields: Any, parameters: Mapping[str, Array]
+) -> list[Inexact[Array, " n"]]:
+    """What the fields of members along a first axis miss of the data, at the nodes of a finer rule."""
+    found = []
+    for i in range(fields.x.shape[0]):
+        field = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], fields)
+        member = {name: jnp.asarray(value)[i] for name, value in parameters.items()}
+        boundary = quadrature.finer().place(problem.family, member, fields.x.dtype)
+        condition = bind(problem.condition, member)
+        weight = condition.value_weight(boundary, member)
+        row = -problem.data_on(boundary, member, weight)
+        if condition.takes_value:
+            row = row + weight * evaluate_space(field, boundary.x, "potential")[0][0]
+        if condition.takes_flux:
+            row = row + jnp.sum(evaluate_space(field, boundary.x, "gradient")[0][0] * boundary.normal, axis=-1)
+        found.append(row)
+    return found

@@ -14,7 +14,7 @@ from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
-from edgewise.misfit import field_of, misfit
+from edgewise.misfit import field_of, misfit, misfits_in_space
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space
@@ -134,29 +134,11 @@ class Solution(eqx.Module):
     def residual(self) -> Inexact[Array, "... m"]:
         """What the boundary condition misses, at nodes twice as fine as those of the solve, on a surface half as fine again."""
         if isinstance(self.quadrature, Duffy):
-            return self._space_residual(self.quadrature)
+            rows = misfits_in_space(self.problem, self.quadrature, self._fields(), self._with_member_axis()[0])
+            return jnp.stack(rows) if self.batched else rows[0]
         residual = _misfits(self.problem, self.quadrature, *self._with_member_axis())
         residual = residual if self.problem.condition.channels == 2 else residual[:, 0]
         return residual if self.batched else residual[0]
-
-    def _space_residual(self, quadrature: Duffy) -> Inexact[Array, "... m"]:
-        parameters, _ = self._with_member_axis()
-        fields, rule = self._fields(), quadrature.finer()
-        rows = []
-        for i in range(self._members):
-            own, field = jax.tree_util.tree_map(lambda leaf, i=i: jnp.asarray(leaf)[i : i + 1], (parameters, fields))
-            member = {name: value[0] for name, value in own.items()}
-            boundary = rule.place(self.problem.family, member, self.boundary.x.dtype)
-            condition = bind(self.problem.condition, member)
-            weight = condition.value_weight(boundary, member)
-            found = jnp.zeros(())
-            if condition.takes_value:
-                found = found + weight * evaluate_space(field, boundary.x, "potential")[0][0]
-            if condition.takes_flux:
-                slope = evaluate_space(field, boundary.x, "gradient")[0][0]
-                found = found + jnp.sum(slope * boundary.normal, axis=-1)
-            rows.append(found - self.problem.data_on(boundary, member, weight))
-        return jnp.stack(rows) if self.batched else rows[0]
 
     def error_estimate(self, of: Literal["field", "far_field"] = "field") -> ErrorEstimate:
         """How wrong this solution is, from its misfit on the boundary, on twice the nodes.

@@ -4,8 +4,13 @@ import abc
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Bool, Float, Inexact, Int
+
+from edgewise.kernels import AbstractKernel, Layer
+from edgewise.kernels.kernel import layer_of
+from edgewise.quadrature.centred import of_normal
 
 
 class AbstractOperator(eqx.Module):
@@ -78,3 +83,37 @@ class Dyad(AbstractOperator):
 
     def apply(self, x: Array) -> Array:
         return self.column * jnp.sum(self.row * x)
+
+
+class LayerOperator(AbstractOperator):
+    """A layer on the nodes of panels: close pairs are kept, all others computed each time, some rows at once."""
+
+    kernel: AbstractKernel
+    layer: Layer = eqx.field(static=True)
+    x: Float[Array, "n 3"]
+    normal: Float[Array, "n 3"]
+    weight: Float[Array, " n"]
+    local: Float[Array, " n"]
+    target: Int[Array, " k"]
+    panel: Int[Array, " k"]
+    near: Inexact[Array, "k nn"]
+    apart: Bool[Array, "n p"]
+    """Which nodes are close to which panels: not these."""
+    rows: int = eqx.field(static=True)
+
+    def apply(self, x: Inexact[Array, " n"]) -> Inexact[Array, " n"]:
+        size = self.near.shape[1]
+        strengths = x if of_normal(self.layer) else x * self.local
+        close = jnp.sum(self.near * strengths.reshape(-1, size)[self.panel], axis=1)
+        amounts = x * self.weight
+
+        def one(node):
+            x, normal, apart = node
+            d = x - self.x
+            # On its own panel a node is not looked at, and must not divide by zero.
+            d = jnp.where(jnp.repeat(apart, size)[:, None], d, 1.0)
+            values = layer_of(self.kernel.radial, self.layer, d, normal, self.normal) * amounts
+            return jnp.sum(jnp.where(apart, values.reshape(-1, size).sum(axis=1), 0))
+
+        far = jax.lax.map(one, (self.x, self.normal, self.apart), batch_size=min(self.rows, len(self.x)))
+        return far.at[self.target].add(close)

@@ -1,43 +1,28 @@
 """The rule for surfaces: Gauss nodes on panels, and a rule centred on the target for panels that it is close to."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Inexact, Int
+from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import layer_of
 from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
-from edgewise.quadrature.operators import AbstractOperator
+from edgewise.quadrature.neighbours import PIECE, SORTS, Neighbours, Pairs, in_pieces, neighbours, pick, places, sorts
+from edgewise.quadrature.operators import AbstractOperator, LayerOperator
 from edgewise.quadrature.rule import AbstractQuadrature
 from edgewise.special import gauss, interpolation
 
-# Panels whose nodes are all farther from a target than this, in their own sizes, take their own nodes for it.
-NEAR = 1.0
-# Closer pairs of target and panel are sorted by how long their intervals of nodes are, in ρ and in τ: each sort has the number of
-# nodes that it needs. The last two numbers are the longest there are.
-SORTS = ((4.0, 7.5), (9.0, 15.0), (15.0, 25.0), (24.0, 35.0))
 # Pairs of target and panel that are worked on at once; a pair takes some hundred kilobytes.
 PAIRS = 16
-# And that one compiled function takes.
-PIECE = 2**9
 LEAST_NODES = 4
 # By so many nodes along a side panels are known more finely than densities.
 FINER = 6
-
-
-class Pairs(NamedTuple):
-    """Targets and the panels that they are on or close to; and how each sees it, where values are at hand."""
-
-    target: Any
-    panel: Any
-    view: Any = None
 
 
 class Duffy(AbstractQuadrature):
@@ -168,40 +153,6 @@ class Duffy(AbstractQuadrature):
         )
 
 
-class LayerOperator(AbstractOperator):
-    """A layer on the nodes of panels: close pairs are kept, all others computed each time, some rows at once."""
-
-    kernel: AbstractKernel
-    layer: Layer = eqx.field(static=True)
-    x: Float[Array, "n 3"]
-    normal: Float[Array, "n 3"]
-    weight: Float[Array, " n"]
-    local: Float[Array, " n"]
-    target: Int[Array, " k"]
-    panel: Int[Array, " k"]
-    near: Inexact[Array, "k nn"]
-    apart: Bool[Array, "n p"]
-    """Which nodes are close to which panels: not these."""
-    rows: int = eqx.field(static=True)
-
-    def apply(self, x: Inexact[Array, " n"]) -> Inexact[Array, " n"]:
-        size = self.near.shape[1]
-        strengths = x if of_normal(self.layer) else x * self.local
-        close = jnp.sum(self.near * strengths.reshape(-1, size)[self.panel], axis=1)
-        amounts = x * self.weight
-
-        def one(node):
-            x, normal, apart = node
-            d = x - self.x
-            # On its own panel a node is not looked at, and must not divide by zero.
-            d = jnp.where(jnp.repeat(apart, size)[:, None], d, 1.0)
-            values = layer_of(self.kernel.radial, self.layer, d, normal, self.normal) * amounts
-            return jnp.sum(jnp.where(apart, values.reshape(-1, size).sum(axis=1), 0))
-
-        far = jax.lax.map(one, (self.x, self.normal, self.apart), batch_size=min(self.rows, len(self.x)))
-        return far.at[self.target].add(close)
-
-
 def _row(
     kernel: AbstractKernel,
     layers: tuple[Layer, ...],
@@ -234,7 +185,7 @@ def _rows(
 ) -> Inexact[Array, "k l nn"]:
     def one(pair):
         t, p, view = pair
-        here, node = pick(known[0], p), pick_node(known[1], t)
+        here, node = pick(known[0], p), pick(known[1], t)
         return _row(kernel, layers, here, node, t // num_nodes**2 == p, view, counts, num_nodes)
 
     return jax.lax.map(one, (target, panel, view), batch_size=PAIRS)
@@ -253,7 +204,7 @@ def _traced_rows(
 
     def one(pair):
         t, p = pair
-        here, node = pick(panels, p), pick_node(boundary, t)
+        here, node = pick(panels, p), pick(boundary, t)
         is_own = t // num_nodes**2 == p
         seen_from = view(here, node.x, jnp.where(is_own, own_places[t % num_nodes**2], jnp.nan))
         return _row(kernel, layers, here, node, is_own, seen_from, counts, num_nodes)
@@ -269,20 +220,6 @@ def _written(matrix: Any, index: tuple[np.ndarray, np.ndarray], values: np.ndarr
     return matrix
 
 
-def places(num_nodes: int) -> Float[np.ndarray, "nn 2"]:
-    """Of a panel's own nodes, in [-1, 1]²."""
-    nodes = gauss(num_nodes)[0]
-    return np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-
-
-def pick(panels: Panels, index: Array) -> Panels:
-    return jax.tree_util.tree_map(lambda leaf: leaf[index], panels)
-
-
-def pick_node(boundary: Boundary, index: Array) -> Boundary:
-    return jax.tree_util.tree_map(lambda leaf: leaf[index], boundary)
-
-
 @eqx.filter_jit
 def _plain(kernel: AbstractKernel, layer: Layer, boundary: Boundary, local: Array) -> Inexact[Array, "n n"]:
     """By the nodes alone; strengths are densities, or densities times local jacobian. What is close is wrong."""
@@ -292,76 +229,3 @@ def _plain(kernel: AbstractKernel, layer: Layer, boundary: Boundary, local: Arra
     d = jnp.where(same, 1.0, d)
     values = layer_of(kernel.radial, layer, d, normal[:, None], normal[None, :])
     return values * (boundary.weight if of_normal(layer) else boundary.weight / local)
-
-
-class Neighbours(NamedTuple):
-    """Targets and panels that are close, with values at hand."""
-
-    target: np.ndarray
-    panel: np.ndarray
-    lengths: Float[np.ndarray, "k 2"]
-    """Of the intervals of the centred rule, in ρ and τ."""
-    view: Any
-    """How each target sees its panel, a `View` of arrays; None where that differs from member to member."""
-
-    def only(self, picked: np.ndarray) -> "Neighbours":
-        return jax.tree_util.tree_map(lambda leaf: leaf[picked], self)
-
-
-def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> Neighbours:
-    """Which targets are close to which panels. Targets that are the panels' nodes, `own` along a side, are on their own."""
-    radius = np.asarray(panels.radius)
-    nodes = np.asarray(panels.x).reshape(len(radius), -1, 3)
-    target, panel = np.nonzero(np.linalg.norm(x[:, None] - nodes.mean(axis=1), axis=-1) < (NEAR + 1) * radius)
-    near = np.zeros(len(target), bool)
-    for start in range(0, len(target), 2**14):
-        part = slice(start, start + 2**14)
-        apart = np.linalg.norm(nodes[panel[part]] - x[target[part], None], axis=-1).min(axis=1)
-        near[part] = apart < NEAR * radius[panel[part]]
-    target, panel = target[near], panel[near]
-    place = np.full((len(target), 2), np.nan)
-    if own:
-        others = target // own**2 != panel
-        every = np.arange(len(x))
-        target, panel = np.append(every, target[others]), np.append(every // own**2, panel[others])
-        place = np.concatenate([places(own)[every % own**2], place[others]])
-    views, lengths = in_pieces(_look, 4 * PIECE, panels, (x[target], panel, place.astype(x.dtype)))
-    return Neighbours(target, panel, lengths, views)
-
-
-def sorts(close: Neighbours) -> tuple[Pairs, ...]:
-    """The pairs of each sort; the last takes whatever is left."""
-    left = np.ones(len(close.target), bool)
-    found = []
-    for sort in SORTS:
-        fits = left & (np.all(close.lengths <= sort, axis=-1) | (sort == SORTS[-1]))
-        part = close.only(np.flatnonzero(fits))
-        found.append(Pairs(part.target, part.panel, part.view))
-        left &= ~fits
-    return tuple(found)
-
-
-def in_pieces(function: Callable, size: int, known: Any, arrays: Any, *fixed: Any) -> Any:
-    """A function of many pairs, so many at a time: one compiled function serves every number of them."""
-    count = len(jax.tree_util.tree_leaves(arrays)[0])
-    if not count:
-        # Points away from the surface have no pairs, and should not pay for a piece of them.
-        one = jax.tree_util.tree_map(lambda leaf: np.zeros((1, *leaf.shape[1:]), leaf.dtype), arrays)
-        shapes = eqx.filter_eval_shape(function, known, *one, *fixed)
-        return jax.tree_util.tree_map(lambda leaf: np.zeros((0, *leaf.shape[1:]), leaf.dtype), shapes)
-    padded = np.resize(np.arange(count), -(-count // size) * size)
-    pieces = []
-    for start in range(0, len(padded), size):
-        part = jax.tree_util.tree_map(lambda leaf, i=padded[start : start + size]: np.asarray(leaf)[i], arrays)
-        pieces.append(jax.tree_util.tree_map(np.asarray, function(known, *part, *fixed)))
-    return jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[:count], *pieces)
-
-
-@eqx.filter_jit
-def _look(panels: Panels, x: Array, panel: Array, place: Array) -> tuple[View, Array]:
-    def one(pair):
-        x, p, place = pair
-        seen_from = view(pick(panels, p), x, place)
-        return seen_from, jnp.max(seen_from.stretch.lengths(seen_from.centre), axis=(1, 2))
-
-    return jax.lax.map(one, (x, panel, place), batch_size=256)
