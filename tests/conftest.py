@@ -1,5 +1,6 @@
 """Double precision for every test, and a table of what the tests measured."""
 
+import gc
 from pathlib import Path
 
 import jax
@@ -11,6 +12,19 @@ jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent 
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 _MEASURED = pytest.StashKey[list]()
+
+# Bytes beyond which a worker lets go of what it has compiled: read again from the disk, it takes less than a second.
+MOST_MEMORY = 3.5e9
+
+
+@pytest.fixture(autouse=True, scope="module")
+def bounded_memory():
+    """Thousands of compiled functions would otherwise fill the machine."""
+    yield
+    pages = Path("/proc/self/statm")
+    if pages.exists() and 4096 * int(pages.read_text().split()[1]) > MOST_MEMORY:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
