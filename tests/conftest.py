@@ -14,7 +14,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 _MEASURED = pytest.StashKey[list]()
 
 # Bytes beyond which a worker lets go of what it has compiled: read again from the disk, it takes less than a second.
-MOST_MEMORY = 3.5e9
+MOST_MEMORY = 8e9
 
 
 @pytest.fixture(autouse=True, scope="module")
