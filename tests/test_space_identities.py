@@ -150,18 +150,21 @@ def test_energy_and_reciprocity(family, k, nodes, bound, measured):
     measured(f"{case}, reciprocity", float(abs(far[0, 0] - far[1, 1]) / np.abs(far).max()), bound)
 
 
+# Problem, member, nodes along a side of a patch: while JAX traces, another choice of close pairs makes another error of the rule, which
+# differences must not notice.
 DERIVATIVES = {
     "ellipsoid": (
         scattering(ew.Ellipsoid(), a=(0.9, 1.3), b=(0.9, 1.3), c=(0.9, 1.3), k=(0.5, 4.0)),
         {"a": 1.1, "b": 0.95, "c": 1.2, "k": 2.0},
+        6,
     ),
-    "half-balls": (scattering(ew.HalfBalls(), t=(0.1, 0.5), k=(0.5, 4.0)), {"t": 0.3, "k": 2.0}),
+    "half-balls": (scattering(ew.HalfBalls(), t=(0.1, 0.5), k=(0.5, 4.0)), {"t": 0.3, "k": 2.0}, 8),
 }
 ACROSS = np.cross(INCIDENCE, (1.0, 0.0, 0.0))
 
 
 def far_of(name):
-    problem, start = DERIVATIVES[name]
+    problem, start, nodes = DERIVATIVES[name]
     seen = jnp.asarray(directions(3))
     start = {key: jnp.asarray(value) for key, value in start.items()} | {"angle": jnp.asarray(0.0)}
 
@@ -173,7 +176,7 @@ def far_of(name):
     def far(values):
         values = dict(values)
         direction = turned(values.pop("angle"))
-        return ew.solve(problem, quadrature=ew.Duffy(6), direction=direction, **values).far_field(seen)
+        return ew.solve(problem, quadrature=ew.Duffy(nodes), direction=direction, **values).far_field(seen)
 
     return far, start
 

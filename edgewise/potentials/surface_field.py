@@ -28,8 +28,9 @@ from edgewise.special import interpolation, to_coefficients
 
 # Pairs of point and panel that are worked on at once.
 NEAR_PAIRS = 256
-# Closer to the surface than this, in sizes of a panel, gradients are extrapolated from points at multiples of it.
-TOO_CLOSE, OFFSETS = 1e-3, np.arange(1, 6)
+# Closer to the surface than this, in sizes of its largest panel, gradients are extrapolated from points at multiples of it; in a
+# corner where three faces meet, from points that are extrapolated themselves, so often at the most.
+TOO_CLOSE, OFFSETS, EXTRAPOLATIONS = 1e-3, np.arange(1, 6), 3
 
 
 class SurfaceField(eqx.Module):
@@ -165,14 +166,17 @@ def evaluate_space(
     return values, right
 
 
-def _read(field: SurfaceField, points: Any, quantity: Quantity) -> tuple[np.ndarray, np.ndarray]:
+def _read(
+    field: SurfaceField, points: Any, quantity: Quantity, rounds: int = EXTRAPOLATIONS
+) -> tuple[np.ndarray, np.ndarray]:
     """With values at hand: only the pairs that are close pay for it."""
     at_points = np.asarray(points)
     close = neighbours(field.panels, at_points)
     apart = np.full(len(at_points), np.inf)
-    np.minimum.at(apart, close.target, close.view.distance / np.asarray(field.panels.radius)[close.panel])
-    if quantity == "gradient" and np.any(apart < TOO_CLOSE):
-        return _with_extrapolated(field, at_points, close, apart < TOO_CLOSE)
+    np.minimum.at(apart, close.target, close.view.distance)
+    touching = apart < TOO_CLOSE * np.max(np.asarray(field.panels.radius))
+    if quantity == "gradient" and rounds and np.any(touching):
+        return _with_extrapolated(field, at_points, close, touching, rounds)
     value, closed = (np.array(part) for part in _away(field, jnp.asarray(at_points), quantity))
     side = closed if quantity == "potential" else np.array(_away(field, jnp.asarray(at_points), "potential")[1])
     nearest, density = np.full(len(at_points), np.inf), np.zeros(len(at_points), value.dtype)
@@ -200,7 +204,7 @@ def _read(field: SurfaceField, points: Any, quantity: Quantity) -> tuple[np.ndar
 
 
 def _with_extrapolated(
-    field: SurfaceField, points: np.ndarray, close: Neighbours, touching: np.ndarray
+    field: SurfaceField, points: np.ndarray, close: Neighbours, touching: np.ndarray, rounds: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradients where some points are next to the surface: there by a polynomial along the normal."""
     dtype = jnp.result_type(*(part for part in (field.single, field.double) if part is not None))
@@ -220,9 +224,10 @@ def _with_extrapolated(
     # On which side, where the domain has both.
     sign = np.where(np.sum((at_points - foot) * normal, axis=-1) < 0, -1.0, 1.0)
     sign = {"interior": -np.ones_like(sign), "exterior": np.ones_like(sign), "both": sign}[field.side]
-    step = 1.01 * TOO_CLOSE * np.asarray(field.panels.radius)[nearest.panel]
+    # The same on every panel: a place that has left one must not be too close for the size of the next.
+    step = 1.01 * TOO_CLOSE * np.max(np.asarray(field.panels.radius))
     places = foot[:, None] + (sign * step)[:, None, None] * OFFSETS[:, None] * normal[:, None]
-    values = _read(field, places.reshape(-1, 3), "gradient")[0].reshape(len(at_points), len(OFFSETS), 3)
+    values = _read(field, places.reshape(-1, 3), "gradient", rounds - 1)[0].reshape(len(at_points), len(OFFSETS), 3)
     there = (nearest.view.distance / step)[:, None, None]
     others = np.array([np.delete(OFFSETS, i) for i in range(len(OFFSETS))])
     weights = np.prod((there - others) / (OFFSETS[:, None] - others), axis=-1)
