@@ -70,10 +70,10 @@ def misfits_in_space(
 ) -> list[Inexact[Array, " n"]]:
     """What the fields of members along a first axis miss of the data, at the nodes of a finer rule."""
     found = []
-    for i in range(fields.x.shape[0]):
+    for i in range(len(fields.panels.radius)):
         field = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], fields)
         member = {name: jnp.asarray(value)[i] for name, value in parameters.items()}
-        boundary = quadrature.finer().place(problem.family, member, fields.x.dtype)
+        boundary = quadrature.finer().place(problem.family, member, fields.panels.x.dtype)
         condition = bind(problem.condition, member)
         weight = condition.value_weight(boundary, member)
         row = -problem.data_on(boundary, member, weight)

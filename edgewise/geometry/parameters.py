@@ -254,6 +254,11 @@ def number(value: Any) -> Any:
 def positive(what: str, value: Any, example: str) -> Any:
     """As `number`, one that must be positive: refused at once where it is known."""
     value = number(value)
+    if getattr(value, "shape", ()) != ():
+        raise ValueError(
+            f"{what} must be one number or a parameter's name, got an array of shape {value.shape}: `{example}`. Many members "
+            "at once are given to `solve`, as an array of a named parameter."
+        )
     if isinstance(value, float) and not value > 0:
         raise ValueError(f"{what} must be positive, got {value}: `{example}`.")
     return value

@@ -6,7 +6,7 @@ inside and 0 outside, so that the same sums that give φ their error tell it.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,7 +23,8 @@ from edgewise.potentials.representation import Side, Strengths
 from edgewise.precision import is_concrete
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.centred import Panels, View, at, counts_for, normal_at, samples, view
-from edgewise.quadrature.neighbours import SORTS, Neighbours, Pairs, in_pieces, neighbours, sorts
+from edgewise.quadrature.neighbours import SORTS, Neighbours, Pairs, in_pieces, neighbours, pick, sorts
+from edgewise.quadrature.surface import fine_nodes
 from edgewise.special import interpolation, to_coefficients
 
 # Pairs of point and panel that are worked on at once.
@@ -33,20 +34,40 @@ NEAR_PAIRS = 256
 TOO_CLOSE, OFFSETS, EXTRAPOLATIONS = 1e-3, np.arange(1, 6), 3
 
 
+class Nodes(NamedTuple):
+    """What panels are summed by for targets away from them; m nodes on each."""
+
+    x: Float[Array, "p m 3"]
+    area: Float[Array, "p m 3"]
+    """Normal times area element times weight."""
+    single: Inexact[Array, "p m"] | None
+    """Density times area element times weight."""
+    double: Inexact[Array, "p m"] | None
+    """Density."""
+
+    def sums(self, kernel: AbstractKernel, target: Float[Array, " 3"], quantity: Quantity) -> tuple[Array, Array]:
+        """What one panel, picked before, adds to the quantity, and to D 1 of Laplace's kernel."""
+        d = target - self.x
+        value = _zero(quantity, d)
+        if self.single is not None:
+            value = value + self.single @ _kernels(kernel, "single", quantity, d, self.area)
+        if self.double is not None:
+            value = value + self.double @ _kernels(kernel, "double", quantity, d, self.area)
+        return value, jnp.sum(_kernels(Laplace(3), "double", quantity, d, self.area), axis=0)
+
+
 class SurfaceField(eqx.Module):
     """The layers of one member on the panels of its surface."""
 
     kernel: AbstractKernel
     panels: Panels
-    x: Float[Array, "p nn 3"]
-    """Nodes of the densities, panel by panel."""
-    area: Float[Array, "p nn 3"]
-    """Normal times weight there."""
+    coarse: Nodes
+    """The nodes of the densities."""
+    fine: Nodes
+    """More, for targets beside a panel."""
     single: Inexact[Array, "p nn"] | None
     """Density times jacobian of the panel's own coordinates."""
     double: Inexact[Array, "p nn"] | None
-    weight: Float[Array, " nn"]
-    """Of the nodes in those coordinates."""
     polynomial: Inexact[Array, " c"]
     """A constant, or nothing."""
     side: Side = eqx.field(static=True)
@@ -67,12 +88,29 @@ class SurfaceField(eqx.Module):
         size = quadrature.num_nodes**2
         boundary = quadrature.place(family, parameters, dtype)
         self.panels = quadrature.source(family, parameters, dtype)
-        self.x = boundary.x.reshape(-1, size, 3)
-        self.area = (boundary.weight[:, None] * boundary.normal).reshape(-1, size, 3)
         stretch = (2 * quadrature.panels) ** 2
         self.single = None if strengths.single is None else strengths.single.reshape(-1, size) / stretch
         self.double = None if strengths.double is None else strengths.double.reshape(-1, size)
-        self.weight = jnp.asarray(quadrature.grid()[1][:size] * stretch, dtype)
+        weight = jnp.asarray(quadrature.grid()[1][:size] * stretch, dtype)
+        self.coarse = Nodes(
+            boundary.x.reshape(-1, size, 3),
+            (boundary.weight[:, None] * boundary.normal).reshape(-1, size, 3),
+            None if self.single is None else self.single * weight,
+            self.double,
+        )
+        fine = fine_nodes(self.panels, quadrature.num_nodes)
+        spread = jnp.asarray(interpolation(quadrature.num_nodes, fine.weight.shape[0]), dtype)
+
+        def finer(values):
+            square = values.reshape(-1, quadrature.num_nodes, quadrature.num_nodes)
+            return jnp.einsum("an,bm,pnm->pab", spread, spread, square).reshape(len(square), -1)
+
+        self.fine = Nodes(
+            fine.x.reshape(len(fine.x), -1, 3),
+            fine.area.reshape(len(fine.x), -1, 3),
+            None if self.single is None else finer(self.single) * fine.weight.ravel(),
+            None if self.double is None else finer(self.double),
+        )
         self.kernel, self.polynomial, self.side = bind(kernel, parameters), strengths.polynomial, side
         self.num_nodes = quadrature.num_nodes
 
@@ -87,26 +125,18 @@ class SurfaceField(eqx.Module):
 
     def away(self, target: Float[Array, " 3"], quantity: Quantity) -> tuple[Inexact[Array, "p ..."], Array]:
         """By the panels' own nodes: what each adds to the quantity, and to D 1 of Laplace's kernel."""
+        return jax.vmap(lambda nodes: nodes.sums(self.kernel, target, quantity))(self.coarse)
 
-        def one(x, area, single, double):
-            d = target - x
-            value = _zero(quantity, d)
-            if single is not None:
-                value = value + (self.weight * single) @ _kernels(self.kernel, "single", quantity, d, area)
-            if double is not None:
-                value = value + double @ _kernels(self.kernel, "double", quantity, d, area)
-            return value, jnp.sum(_kernels(Laplace(3), "double", quantity, d, area), axis=0)
-
-        return jax.vmap(one)(self.x, self.area, self.single, self.double)
+    def beside(self, target: Float[Array, " 3"], index: Array, quantity: Quantity) -> tuple[Array, Array]:
+        """The same for one panel, by its finer nodes."""
+        return pick(self.fine, index).sums(self.kernel, target, quantity)
 
     def near(
         self, target: Float[Array, " 3"], index: Array, seen_from: View, quantity: Quantity, counts: tuple[int, int]
     ) -> tuple[Inexact[Array, "..."], Array, Array, Array, Array]:
         """The same for one panel by the rule centred on the target; and the point of it that is closest, the normal there, and
         the density of the double layer there."""
-        panel, single, double = jax.tree_util.tree_map(
-            lambda leaf: leaf[index], (self.panels, self.single, self.double)
-        )
+        panel, single, double = pick((self.panels, self.single, self.double), index)
         n, place = self.num_nodes, seen_from.centre
         seen = samples(panel, target, seen_from, counts)
         finer = jnp.asarray(interpolation(n, seen.along.shape[-1]), seen.d.dtype)
@@ -141,12 +171,13 @@ class SurfaceField(eqx.Module):
     def far(self, direction: Float[Array, " 3"]) -> Inexact[Array, ""]:
         """u_inf with u ~ e^{ikr}/r · u_inf: G(x - y) ~ e^{ikr}/4πr · e^{-ik x̂·y}."""
         k = self.kernel.wavenumber  # pyright: ignore[reportAttributeAccessIssue]
-        wave = jnp.exp(-1j * k * (self.x @ direction))
+        nodes = self.coarse
+        wave = jnp.exp(-1j * k * (nodes.x @ direction))
         total = jnp.zeros((), wave.dtype)
-        if self.single is not None:
-            total += jnp.sum(wave * self.single * self.weight)
-        if self.double is not None:
-            total += jnp.sum(wave * self.double * (self.area @ direction)) * -1j * k
+        if nodes.single is not None:
+            total += jnp.sum(wave * nodes.single)
+        if nodes.double is not None:
+            total += jnp.sum(wave * nodes.double * (nodes.area @ direction)) * -1j * k
         return total / (4 * jnp.pi)
 
 
@@ -157,7 +188,7 @@ def evaluate_space(
 
     No more than `chunk` points are looked at together; by default as many as keep the pairs of point and node within bounds.
     """
-    members, panels, size = fields.x.shape[:3]
+    members, panels, size = fields.coarse.x.shape[:3]
     step = chunk or max(1, min(len(points), PAIRS // (panels * size)))
     each = [jax.tree_util.tree_map(lambda leaf, i=i: leaf[i], fields) for i in range(members)]
     read = _read if is_concrete(points, *jax.tree_util.tree_leaves(fields)) else _read_traced
@@ -171,14 +202,14 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray]:
     """With values at hand: only the pairs that are close pay for it."""
     at_points = np.asarray(points)
-    close = neighbours(field.panels, at_points)
+    close, others = neighbours(field.panels, at_points)
     apart = np.full(len(at_points), np.inf)
     np.minimum.at(apart, close.target, close.view.distance)
     touching = apart < TOO_CLOSE * np.max(np.asarray(field.panels.radius))
     if quantity == "gradient" and rounds and np.any(touching):
         return _with_extrapolated(field, at_points, close, touching, rounds)
-    value, closed = (np.array(part) for part in _away(field, jnp.asarray(at_points), quantity))
-    side = closed if quantity == "potential" else np.array(_away(field, jnp.asarray(at_points), "potential")[1])
+    value, closed = _apart(field, at_points, others, quantity)
+    side = closed if quantity == "potential" else _apart(field, at_points, others, "potential")[1]
     nearest, density = np.full(len(at_points), np.inf), np.zeros(len(at_points), value.dtype)
     on = np.zeros(len(at_points), bool)
     on[close.target[close.view.distance <= np.asarray(field.blur)[close.panel]]] = True
@@ -249,6 +280,19 @@ def _near(
     return jax.lax.map(lambda pair: field.near(*pair, quantity, counts), (points, panel, views), batch_size=16)  # pyright: ignore
 
 
+def _apart(field: SurfaceField, points: np.ndarray, beside: Pairs, quantity: Quantity) -> tuple[np.ndarray, np.ndarray]:
+    """What each panel adds at each point, right where the point is not close to it."""
+    value, closed = (np.array(part) for part in _away(field, jnp.asarray(points), quantity))
+    index = beside.target, beside.panel
+    value[index], closed[index] = in_pieces(_beside, NEAR_PAIRS, field, (points[index[0]], index[1]), quantity)
+    return value, closed
+
+
+@eqx.filter_jit
+def _beside(field: SurfaceField, points: Array, panel: Array, quantity: Quantity) -> tuple[Array, Array]:
+    return jax.lax.map(lambda pair: field.beside(pair[0], pair[1], quantity), (points, panel), batch_size=16)
+
+
 @eqx.filter_jit
 def _away(field: SurfaceField, points: Array, quantity: Quantity) -> tuple[Array, Array]:
     return jax.lax.map(lambda point: field.away(point, quantity), points, batch_size=32)
@@ -265,7 +309,7 @@ def _read_traced(field: SurfaceField, points: Array, quantity: Quantity) -> tupl
             seen_from = view(panel, point)
             return seen_from.distance, *field.near(point, index, seen_from, quantity, counts)
 
-        every = (jnp.arange(field.x.shape[0]), field.panels)
+        every = (jnp.arange(len(field.panels.x)), field.panels)
         distance, value, closed, _, _, there = jax.lax.map(on_panel, every)
         side = closed if quantity == "potential" else field.away(point, "potential")[1]
         density = there[jnp.argmin(distance)]

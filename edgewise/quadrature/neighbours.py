@@ -12,8 +12,10 @@ from jaxtyping import Array, Float
 from edgewise.quadrature.centred import Panels, View, view
 from edgewise.special import gauss
 
-# Panels whose nodes are all farther from a target than this, in their own sizes, take their own nodes for it.
-NEAR = 1.0
+# Panels whose nodes are all farther from a target than this, in their own sizes, take their own nodes for it; those farther than
+# the second number so many times as many nodes along a side, the same for all targets. Gauss nodes err by (δ + √(1 + δ²))^-2n
+# at a distance of δ half-sides: three times as many at 0.3 by as little as once at 1.
+NEAR, CLOSE, FINE = 1.0, 0.3, 3
 # Closer pairs of target and panel are sorted by how long their intervals of nodes are, in ρ and in τ: each sort has the number of
 # nodes that it needs. The last two numbers are the longest there are.
 SORTS = ((4.0, 7.5), (9.0, 15.0), (15.0, 25.0), (24.0, 35.0))
@@ -27,6 +29,15 @@ class Pairs(NamedTuple):
     target: Any
     panel: Any
     view: Any = None
+
+
+class Near(NamedTuple):
+    """The pairs that panels' own nodes do not serve."""
+
+    beside: Pairs
+    """Those that finer nodes serve."""
+    centred: tuple[Pairs, ...]
+    """Those that take the rule centred on the target, by `SORTS`."""
 
 
 class Neighbours(NamedTuple):
@@ -43,25 +54,31 @@ class Neighbours(NamedTuple):
         return jax.tree_util.tree_map(lambda leaf: leaf[picked], self)
 
 
-def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> Neighbours:
-    """Which targets are close to which panels. Targets that are the panels' nodes, `own` along a side, are on their own."""
+def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> tuple[Neighbours, Pairs]:
+    """Which targets are close to which panels, and which are beside them.
+
+    Targets that are the panels' nodes, `own` along a side, are on their own.
+    """
     radius = np.asarray(panels.radius)
     nodes = np.asarray(panels.x).reshape(len(radius), -1, 3)
     target, panel = np.nonzero(np.linalg.norm(x[:, None] - nodes.mean(axis=1), axis=-1) < (NEAR + 1) * radius)
-    near = np.zeros(len(target), bool)
+    apart = np.zeros(len(target))
     for start in range(0, len(target), 2**14):
         part = slice(start, start + 2**14)
-        apart = np.linalg.norm(nodes[panel[part]] - x[target[part], None], axis=-1).min(axis=1)
-        near[part] = apart < NEAR * radius[panel[part]]
-    target, panel = target[near], panel[near]
+        apart[part] = np.linalg.norm(nodes[panel[part]] - x[target[part], None], axis=-1).min(axis=1)
+    apart = apart / radius[panel]
+    if own:
+        apart[target // own**2 == panel] = np.inf
+    beside = (apart >= CLOSE) & (apart < NEAR)
+    others = Pairs(target[beside], panel[beside])
+    target, panel = target[apart < CLOSE], panel[apart < CLOSE]
     place = np.full((len(target), 2), np.nan)
     if own:
-        others = target // own**2 != panel
         every = np.arange(len(x))
-        target, panel = np.append(every, target[others]), np.append(every // own**2, panel[others])
-        place = np.concatenate([places(own)[every % own**2], place[others]])
+        target, panel = np.append(every, target), np.append(every // own**2, panel)
+        place = np.concatenate([places(own)[every % own**2], place])
     views, lengths = in_pieces(_look, 4 * PIECE, panels, (x[target], panel, place.astype(x.dtype)))
-    return Neighbours(target, panel, lengths, views)
+    return Neighbours(target, panel, lengths, views), others
 
 
 def sorts(close: Neighbours) -> tuple[Pairs, ...]:
@@ -86,6 +103,7 @@ def in_pieces(function: Callable, size: int, known: Any, arrays: Any, *fixed: An
         return jax.tree_util.tree_map(lambda leaf: np.zeros((0, *leaf.shape[1:]), leaf.dtype), shapes)
     padded = np.resize(np.arange(count), -(-count // size) * size)
     pieces = []
+    # One after the other: two compiled functions in two threads can wait for each other for ever.
     for start in range(0, len(padded), size):
         part = jax.tree_util.tree_map(lambda leaf, i=padded[start : start + size]: np.asarray(leaf)[i], arrays)
         pieces.append(jax.tree_util.tree_map(np.asarray, function(known, *part, *fixed)))

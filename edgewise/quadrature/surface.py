@@ -1,7 +1,8 @@
 """The rule for surfaces: Gauss nodes on panels, and a rule centred on the target for panels that it is close to."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,8 +13,21 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import layer_of
+from edgewise.precision import is_concrete
 from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
-from edgewise.quadrature.neighbours import PIECE, SORTS, Neighbours, Pairs, in_pieces, neighbours, pick, places, sorts
+from edgewise.quadrature.neighbours import (
+    FINE,
+    PIECE,
+    SORTS,
+    Near,
+    Neighbours,
+    Pairs,
+    in_pieces,
+    neighbours,
+    pick,
+    places,
+    sorts,
+)
 from edgewise.quadrature.operators import AbstractOperator, LayerOperator
 from edgewise.quadrature.rule import AbstractQuadrature
 from edgewise.special import gauss, interpolation
@@ -38,13 +52,13 @@ class Duffy(AbstractQuadrature):
 
     num_nodes: int = eqx.field(static=True)
     panels: int = eqx.field(static=True)
-    near: tuple[Pairs, ...] | None
-    """The pairs that need care, by sorts of closeness; known once the rule is made `ready` for some members."""
+    near: Near | None
+    """The pairs that need care; known once the rule is made `ready` for some members."""
     rows: int | None = eqx.field(static=True)
     """Where matrices are never held: how many of their rows are computed at once."""
     resolves = Singularity.WEAK
 
-    def __init__(self, num_nodes: int, panels: int = 1, near: tuple[Pairs, ...] | None = None, rows: int | None = None):
+    def __init__(self, num_nodes: int, panels: int = 1, near: Near | None = None, rows: int | None = None):
         for name, value, least in (("num_nodes", num_nodes, LEAST_NODES), ("panels", panels, 1)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(
@@ -86,14 +100,17 @@ class Duffy(AbstractQuadrature):
         """This rule with the pairs that are close on any of these members, whose values are at hand."""
         found = [neighbours(panels, np.asarray(boundary.x), self.num_nodes) for boundary, panels in members]
         if len(found) == 1:
-            return dataclasses.replace(self, near=sorts(found[0]))
+            close, beside = found[0]
+            return dataclasses.replace(self, near=Near(beside, sorts(close)))
         # Of several members, pairs that are close on any, each of the sort that it needs at the most.
         count = len(members[0][1].radius)
-        key, place = np.unique(np.concatenate([f.target * count + f.panel for f in found]), return_inverse=True)
+        keys = [close.target * count + close.panel for close, _ in found]
+        key, place = np.unique(np.concatenate(keys), return_inverse=True)
         lengths = np.zeros((len(key), 2))
-        np.maximum.at(lengths, place, np.concatenate([f.lengths for f in found]))
+        np.maximum.at(lengths, place, np.concatenate([close.lengths for close, _ in found]))
+        others = np.setdiff1d(np.concatenate([beside.target * count + beside.panel for _, beside in found]), key)
         near = sorts(Neighbours(key // count, key % count, lengths, None))
-        return dataclasses.replace(self, near=near)
+        return dataclasses.replace(self, near=Near(Pairs(others // count, others % count), near))
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
@@ -110,39 +127,49 @@ class Duffy(AbstractQuadrature):
         count, size = boundary.x.shape[0], self.num_nodes**2
         local = self.local(boundary)
         found: list[Any] = [_plain(kernel, layer, boundary, local).reshape(count, -1, size) for layer in layers]
-        for pairs, lengths in zip(self.near, SORTS, strict=True):
-            if not len(pairs.target):
-                continue
-            counts = counts_for(self.num_nodes, lengths)
-            if pairs.view is None:
-                rows = _traced_rows(kernel, layers, boundary, panels, pairs, counts, self.num_nodes)
-                found = [matrix.at[pairs.target, pairs.panel].set(rows[:, i]) for i, matrix in enumerate(found)]
-            else:
-                rows = in_pieces(_rows, PIECE, (panels, boundary), tuple(pairs), kernel, layers, counts, self.num_nodes)
-                target, panel = np.asarray(pairs.target), np.asarray(pairs.panel)
-                found = [_written(matrix, (target, panel), rows[:, i]) for i, matrix in enumerate(found)]
+        for target, panel, rows in self._near_rows(kernel, layers, boundary, panels):
+            for i, matrix in enumerate(found):
+                if is_concrete(rows):
+                    found[i] = _written(matrix, (np.asarray(target), np.asarray(panel)), np.asarray(rows[:, i]))
+                else:
+                    found[i] = matrix.at[target, panel].set(rows[:, i])
         found = [jnp.asarray(matrix) for matrix in found]
         return tuple(
             matrix.reshape(count, count) if of_normal(layer) else matrix.reshape(count, count) * local
             for layer, matrix in zip(layers, found, strict=True)
         )
 
+    def _near_rows(
+        self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
+    ) -> Iterator[tuple[Any, Any, Inexact[Array, "k l nn"]]]:
+        """Of each sort of pairs the targets, the panels, and what each layer takes of nodal strengths."""
+        assert self.near is not None
+        concrete = is_concrete(*jax.tree_util.tree_leaves((self.near, kernel, boundary, panels)))
+        beside, n = self.near.beside, self.num_nodes
+        if len(beside.target):
+            known, given = (fine_nodes(panels, n), boundary), (beside.target, beside.panel)
+            if concrete:
+                rows = in_pieces(_compiled_beside, PIECE, known, given, kernel, layers, n)
+            else:
+                rows = _beside_rows(known, *given, kernel, layers, n)
+            yield *given, rows
+        for pairs, lengths in zip(self.near.centred, SORTS, strict=True):
+            if not len(pairs.target):
+                continue
+            counts = counts_for(n, lengths)
+            if pairs.view is None or not concrete:
+                rows = _traced_rows(kernel, layers, boundary, panels, pairs, counts, n)
+            else:
+                rows = in_pieces(_rows, PIECE, (panels, boundary), tuple(pairs), kernel, layers, counts, n)
+            yield pairs.target, pairs.panel, rows
+
     def _operators(
         self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
     ) -> tuple[AbstractOperator, ...]:
-        assert self.near is not None and self.rows is not None
+        assert self.rows is not None
         size, local = self.num_nodes**2, self.local(boundary)
-        targets, sources, entries = [], [], []
-        for pairs, lengths in zip(self.near, SORTS, strict=True):
-            if len(pairs.target):
-                counts = counts_for(self.num_nodes, lengths)
-                arrays = (pairs.target, pairs.panel, pairs.view)
-                entries.append(
-                    in_pieces(_rows, PIECE, (panels, boundary), arrays, kernel, layers, counts, self.num_nodes)
-                )
-                targets.append(pairs.target)
-                sources.append(pairs.panel)
-        target, panel, near = (np.concatenate(part) for part in (targets, sources, entries))
+        parts = zip(*self._near_rows(kernel, layers, boundary, panels), strict=True)
+        target, panel, near = (np.concatenate(part) for part in parts)
         apart = np.ones((len(boundary.x), len(boundary.x) // size), bool)
         apart[target, panel] = False
         nodes = (boundary.x, boundary.normal, boundary.weight, local)
@@ -151,6 +178,48 @@ class Duffy(AbstractQuadrature):
             LayerOperator(kernel, layer, *nodes, target, panel, jnp.asarray(near[:, i]), apart, self.rows)
             for i, layer in enumerate(layers)
         )
+
+
+class FineNodes(NamedTuple):
+    """Panels at more nodes than densities have, for targets beside them."""
+
+    x: Float[Array, "p m m 3"]
+    area: Float[Array, "p m m 3"]
+    """Normal times area element times weight."""
+    weight: Float[Array, "m m"]
+
+
+@eqx.filter_jit
+def fine_nodes(panels: Panels, num_nodes: int) -> FineNodes:
+    count = FINE * num_nodes
+    spread = jnp.asarray(interpolation(panels.x.shape[1], count), panels.x.dtype)
+    x, area = (jnp.einsum("ai,bj,pijk->pabk", spread, spread, part) for part in (panels.x, panels.area))
+    weight = jnp.asarray(np.outer(*[gauss(count)[1]] * 2), x.dtype)
+    return FineNodes(x, area * weight[..., None], weight)
+
+
+def _beside_rows(
+    known: tuple[FineNodes, Boundary],
+    target: Array,
+    panel: Array,
+    kernel: AbstractKernel,
+    layers: tuple[Layer, ...],
+    num_nodes: int,
+) -> Inexact[Array, "k l nn"]:
+    fine, boundary = known
+    spread = jnp.asarray(interpolation(num_nodes, FINE * num_nodes), fine.x.dtype)
+
+    def one(pair):
+        t, p = pair
+        d, normal, area = boundary.x[t] - fine.x[p], boundary.normal[t], fine.area[p]
+        values = [layer_of(kernel.radial, layer, d, normal, area) for layer in layers]
+        weighted = [v if of_normal(layer) else v * fine.weight for v, layer in zip(values, layers, strict=True)]
+        return jnp.einsum("lab,an,bm->lnm", jnp.stack(weighted), spread, spread).reshape(len(layers), -1)
+
+    return jax.lax.map(jax.checkpoint(one), (jnp.asarray(target), jnp.asarray(panel)), batch_size=PAIRS)
+
+
+_compiled_beside = eqx.filter_jit(_beside_rows)
 
 
 def _row(
