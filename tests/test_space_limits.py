@@ -96,6 +96,18 @@ REFUSED = {
         ),
         "`data` is inf at x = .*expected finite values on the whole boundary",
     ),
+    "many radii": (
+        lambda: ew.Sphere([1.0, 2.0]),
+        r"`radius` must be one number or a parameter's name, got an array of shape \(2,\): `Sphere\(2\.0\)`",
+    ),
+    # With nodes too few for the density: that is not what is wrong.
+    "flux that goes nowhere": (
+        lambda: ew.solve(
+            ew.Problem(SPHERE, None, SINGLE, lambda x: 1 + jnp.exp(3 * x[0]), "interior", ew.Neumann()),
+            quadrature=ew.Duffy(5),
+        ),
+        "integral",
+    ),
     "learning": (lambda: ew.fit(waves(), None), r"`fit` learns families of curves.*has surfaces\. Use `solve"),
 }
 
@@ -183,7 +195,7 @@ print(before, peak(), float(jnp.max(jnp.abs(values * np.linalg.norm(points, axis
     ("panels", "points", "chunk", "megabytes"),
     [
         # Each a small part of what all pairs would take: 200 megabytes, 73 gigabytes.
-        pytest.param(2, 4000, 200, 40, id="small", marks=pytest.mark.slow),
+        pytest.param(2, 4000, 200, 60, id="small", marks=pytest.mark.slow),
         pytest.param(8, 100_000, 500, 1000, id="full", marks=pytest.mark.slow),
     ],
 )
