@@ -54,10 +54,10 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
     elif not isinstance(tol, int | float | np.floating) or not floor <= tol < 1:
         raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
     if quadrature is not None:
+        where, example = ("surfaces", "Duffy(12)") if problem.family.dim == 3 else ("curves", "Kress(256)")
         if not isinstance(quadrature, AbstractQuadrature):
-            raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature=Kress(256)`.")
+            raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature={example}`.")
         if isinstance(quadrature, Duffy) != (problem.family.dim == 3):
-            where, example = ("surfaces", "Duffy(12)") if problem.family.dim == 3 else ("curves", "Kress(256)")
             raise ValueError(
                 f"`{type(quadrature).__name__}` is no rule for {where}, and `family` is one of {where}. Write `quadrature={example}`."
             )

@@ -72,6 +72,10 @@ REFUSED = {
         lambda: ew.solve(laplace(CIRCLE, ew.SingleLayer(ew.Laplace(2)), "interior"), quadrature=ew.Duffy(8)),
         r"`Duffy` is no rule for curves.*Write `quadrature=Kress\(256\)`",
     ),
+    "a number for a rule": (
+        lambda: ew.solve(laplace(SPHERE), quadrature=12),
+        r"`quadrature` must be a rule, got 12\. Write `quadrature=Duffy\(12\)`",
+    ),
     "few nodes": (lambda: ew.Duffy(3), r"`num_nodes` must be a whole number of at least 4, got 3\. Write"),
     "no panels": (lambda: ew.Duffy(8, panels=0), r"`panels` must be a whole number of at least 1, got 0\. Write"),
     "hypersingular": (
