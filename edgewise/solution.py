@@ -249,7 +249,9 @@ class Solution(eqx.Module):
         if outside == "error" and is_concrete(right):
             self._complain(flat, np.asarray(right))
         shaped_right = right if quantity == "potential" else right[..., None]
-        value = jnp.where(shaped_right, value, jnp.nan)
+        # In both parts: a real NaN would leave the imaginary part of whatever is added as if it were an answer.
+        nothing = complex(np.nan, np.nan) if jnp.iscomplexobj(value) else np.nan
+        value = jnp.where(shaped_right, value, nothing)
         tail = points.shape[:-1] + value.shape[2:]
         return value.reshape(*members, *tail)
 

@@ -158,6 +158,8 @@ def test_points_inside_are_nan(solution):
     along = np.array([0.1, 0.9, 1 - 1e-6, 1 + 1e-6, 1.5])
     values = solution(along[:, None] * INCIDENCE)
     assert np.array_equal(np.isnan(values), along < 1)
+    total = np.asarray(solution.total(along[:, None] * INCIDENCE))
+    assert np.array_equal(np.isnan(total.real), along < 1) and np.array_equal(np.isnan(total.imag), along < 1)
     # On the surface itself, where the total field is zero.
     assert np.abs(solution.total(solution.boundary.x[::50])).max() < 1e-4
 
