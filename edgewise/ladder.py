@@ -19,6 +19,8 @@ CORNER_NODES = 256
 CORNER_ORDER = 8
 # Nodes along a side of each patch, in panels of no more than so many; and the most on all patches: their matrix takes a gigabyte.
 PATCHES, PANEL, MOST = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 48, 64), 16, 8192
+# Nodes along a side of a patch that a digit takes: where to begin, and on spheres what is enough.
+DIGIT, SURE_DIGIT = 2.0, 2.7
 
 
 def rungs(problem: Problem) -> list[AbstractQuadrature]:
@@ -53,9 +55,8 @@ def first(problem: Problem, rules: list[AbstractQuadrature], values: dict[str, A
     return next((rule for rule in rules if nodes_of(rule) >= least), rules[-1])
 
 
-def wanted_for(problem: Problem, values: dict[str, Any], tol: float, per_digit: float = 2.0) -> int:
-    """Nodes along a side of each patch that waves of the kernel take at the least, and a smooth density: on spheres, 2.7 for
-    each digit."""
+def wanted_for(problem: Problem, values: dict[str, Any], tol: float, per_digit: float = DIGIT) -> int:
+    """Nodes along a side of each patch that waves of the kernel take at the least, and a smooth density."""
     k = np.abs(getattr(bind(problem.representation.kernel, values), "wavenumber", 0.0))
     return math.ceil(float(np.max(k)) * patch_radius(problem, values) + per_digit * math.log10(1 / tol))
 

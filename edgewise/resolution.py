@@ -85,8 +85,8 @@ def code_of(member: Member, resolution: Array, growth: Array, residual: Array, s
     code = jnp.where(residual <= settings.tol, code, Code.NO_CONVERGENCE)
     code = jnp.where(growth < 1e-4 / jnp.finfo(settings.dtype).eps, code, Code.SINGULAR)
     # What the data fail to balance by more than nodes can miss of them.
-    known = jnp.where(code == Code.CONVERGED, 0, 10 * resolution)
-    unbalanced = member.imbalance > rounding_of_integrals(settings.dtype) + known
+    missed = jnp.where(code == Code.CONVERGED, 0, 10 * resolution)
+    unbalanced = member.imbalance > rounding_of_integrals(settings.dtype) + missed
     code = jnp.where(((code == Code.CONVERGED) | (code == Code.UNRESOLVED)) & unbalanced, Code.INCOMPATIBLE, code)
     finite = jnp.all(jnp.isfinite(member.data)) & jnp.all(jnp.isfinite(member.value_weight))
     return jnp.where(finite, code, Code.NOT_FINITE)

@@ -112,7 +112,9 @@ def _with_advice(
         waves = ladder.wanted_for(problem, member, 1.0)
         settled = max(ladder.nodes_of(rule) - waves, 1)
         growth = min(np.log(settings.tol) / np.log(reached), 4.0)
-        needed = max(int(np.ceil(waves + settled * growth)), ladder.wanted_for(problem, member, settings.tol, 2.7))
+        needed = max(
+            int(np.ceil(waves + settled * growth)), ladder.wanted_for(problem, member, settings.tol, ladder.SURE_DIGIT)
+        )
         return Result(result.code, jnp.full_like(result.code, needed), "along each side of a patch should be")
     for finer in (other for other in ladder.rungs(problem) if other.num_nodes > rule.num_nodes):
         *_, tried, _ = _solve_in_chunks(problem, finer, member, 1, settings)

@@ -1,6 +1,6 @@
 """Fields of surfaces, and their gradients, at points anywhere in space; far fields.
 
-Panels away from a point take their own nodes, those close to it the rule centred on it. A double layer is computed without
+Panels away from a point take their own nodes, those beside it finer ones, those close to it the rule centred on it. A double layer is computed without
 its value φ₀ at the point of the surface next to the target: D φ = D (φ - φ₀) + φ₀ D 1, where for Laplace's kernel D 1 is -1
 inside and 0 outside, so that the same sums that give φ their error tell it.
 """

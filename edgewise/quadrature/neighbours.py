@@ -103,7 +103,6 @@ def in_pieces(function: Callable, size: int, known: Any, arrays: Any, *fixed: An
         return jax.tree_util.tree_map(lambda leaf: np.zeros((0, *leaf.shape[1:]), leaf.dtype), shapes)
     padded = np.resize(np.arange(count), -(-count // size) * size)
     pieces = []
-    # One after the other: two compiled functions in two threads can wait for each other for ever.
     for start in range(0, len(padded), size):
         part = jax.tree_util.tree_map(lambda leaf, i=padded[start : start + size]: np.asarray(leaf)[i], arrays)
         pieces.append(jax.tree_util.tree_map(np.asarray, function(known, *part, *fixed)))

@@ -1,4 +1,4 @@
-"""The rule for surfaces: Gauss nodes on panels, and a rule centred on the target for panels that it is close to."""
+"""The rule for surfaces: Gauss nodes on panels, finer ones for targets beside a panel, a rule centred on the target for those close to it."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -128,11 +128,11 @@ class Duffy(AbstractQuadrature):
         local = self.local(boundary)
         found: list[Any] = [_plain(kernel, layer, boundary, local).reshape(count, -1, size) for layer in layers]
         for target, panel, rows in self._near_rows(kernel, layers, boundary, panels):
-            for i, matrix in enumerate(found):
-                if is_concrete(rows):
-                    found[i] = _written(matrix, (np.asarray(target), np.asarray(panel)), np.asarray(rows[:, i]))
-                else:
-                    found[i] = matrix.at[target, panel].set(rows[:, i])
+            if is_concrete(rows):
+                index, rows = (np.asarray(target), np.asarray(panel)), np.asarray(rows)
+                found = [_written(matrix, index, rows[:, i]) for i, matrix in enumerate(found)]
+            else:
+                found = [matrix.at[target, panel].set(rows[:, i]) for i, matrix in enumerate(found)]
         found = [jnp.asarray(matrix) for matrix in found]
         return tuple(
             matrix.reshape(count, count) if of_normal(layer) else matrix.reshape(count, count) * local
@@ -191,6 +191,7 @@ class FineNodes(NamedTuple):
 
 @eqx.filter_jit
 def fine_nodes(panels: Panels, num_nodes: int) -> FineNodes:
+    """For densities on `num_nodes` along a side."""
     count = FINE * num_nodes
     spread = jnp.asarray(interpolation(panels.x.shape[1], count), panels.x.dtype)
     x, area = (jnp.einsum("ai,bj,pijk->pabk", spread, spread, part) for part in (panels.x, panels.area))
@@ -206,6 +207,7 @@ def _beside_rows(
     layers: tuple[Layer, ...],
     num_nodes: int,
 ) -> Inexact[Array, "k l nn"]:
+    """What each layer takes of nodal strengths on a panel that the target is beside."""
     fine, boundary = known
     spread = jnp.asarray(interpolation(num_nodes, FINE * num_nodes), fine.x.dtype)
 
