@@ -41,7 +41,7 @@ class System(NamedTuple):
 
 def prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> System:
     """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
-    member = _place(problem, rule, values, count, settings.dtype)
+    member = place(problem, rule, values, count, settings.dtype)
     if isinstance(rule, Duffy):
         # Afterwards: the number of close pairs is another for every member, and what is compiled should not depend on it.
         known = dataclasses.replace(
@@ -119,7 +119,7 @@ def solve_system(system: System, settings: Settings) -> Parts:
 
 
 @eqx.filter_jit
-def _place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
+def place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
     # `axis_size` alone makes the batch where a problem has no parameters.
     return jax.vmap(lambda p: problem.member(rule, p, dtype), axis_size=count)(values)
 

@@ -133,6 +133,18 @@ class HalfBalls(AbstractSurface):
         # Half a turn about the first axis.
         return jnp.concatenate([upper, upper * jnp.array([1, -1, -1], s.dtype)])
 
+    @property
+    def meridians(self) -> int:
+        return 4
+
+    def meridian(self, s: Array) -> tuple[Array, Array, Array, Array]:
+        patch, place = self.split(s)
+        line, x, y = patch // 5, *disc(place, graded=True)[patch % 5]
+        radius = jnp.minimum(jnp.hypot(x, y), 1)
+        # The upper floor is mirrored, the lower dome turned, the lower floor both.
+        mirrored = (line == 1) | (line == 2)
+        return line, 1 - jnp.cbrt(1 - radius), radius, jnp.arctan2(jnp.where(mirrored, -y, y), x)
+
 
 class Cuboid(AbstractSurface):
     """Boxes about the origin with sides of lengths `a`, `b` and `c`: 6 patches, graded toward all edges.

@@ -46,6 +46,16 @@ class AbstractSurface(AbstractFamily):
         return False
 
     @property
+    def meridians(self) -> int:
+        """Of bodies of revolution about the third axis, how many lines generate a member; 0 for all others."""
+        return 0
+
+    def meridian(self, s: Float[Array, " 2"]) -> tuple[Array, Array, Array, Array]:
+        """Where the point at s is on bodies of revolution: the number of its line, the coordinate in [0, 1] along it, in which
+        densities are smooth; a coordinate that is 0 on the axis and otherwise smooth there; and the angle about the axis."""
+        raise NotImplementedError(f"`{type(self).__name__}` is no family of bodies of revolution.")
+
+    @property
     def patches(self) -> int:
         return sum(self.bodies)
 
@@ -59,9 +69,14 @@ class AbstractSurface(AbstractFamily):
                 f"A point on a surface has two coordinates, got `s` of shape {s.shape}; expected (2,). Write "
                 "`family.point((0.5, 0.5))` for the middle of the first patch, `(1.5, 0.5)` for that of the second."
             )
+        patch, place = self.split(s)
+        return self.atlas(place, parameters)[patch]
+
+    def split(self, s: Float[Array, " 2"]) -> tuple[Array, Float[Array, " 2"]]:
+        """The patch of a boundary coordinate, and the place on it in [0, 1]²."""
         # Where two patches meet in u, the coordinate is the first one's end.
         patch = jnp.clip(jnp.ceil(s[0]).astype(int) - 1, 0, self.patches - 1)
-        return self.atlas(jnp.stack([s[0] - patch, s[1]]), parameters)[patch]
+        return patch, jnp.stack([s[0] - patch, s[1]])
 
     def boundary(
         self, grid: Float[Array, "m 2"], weight: Float[Array, " m"], parameters: Mapping[str, Any]

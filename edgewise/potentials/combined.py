@@ -73,14 +73,14 @@ class CombinedField(AbstractRepresentation):
         if member.condition.takes_value:
             single, double = member.layers(self.kernel, "single", "double")
             value = double + double_jump(member.side) * identity + factor * single
-            matrix = matrix + member.value_weight[:, None] * value
+            matrix = matrix + member.at_rows(member.value_weight)[:, None] * value
         if member.condition.takes_flux:
             adjoint = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity
             matrix = matrix + member.layer(self.kernel, "hypersingular") + factor * adjoint
         return row_scale(member)[:, None] * matrix
 
     def rhs(self, member: Member) -> Array:
-        return row_scale(member) * member.data
+        return row_scale(member) * member.at_rows(member.data)
 
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown / boundary.jacobian if self._is_regularised(condition) else unknown

@@ -62,7 +62,7 @@ class Direct(AbstractRepresentation):
                 # The constant at infinity is free and set to zero.
                 return self._bordered(matrix, one, 0 * weight, corner=1.0)
             if not self.kernel.polynomials and self.kernel.has_constants:
-                return with_mean(member, matrix, one)
+                return with_mean(member, matrix, member.at_rows(one))
             return self._bordered(matrix, one, weight)
         return self._bordered(matrix + single * member.value_weight, one, weight * member.value_weight)
 
@@ -70,7 +70,7 @@ class Direct(AbstractRepresentation):
         charge = member.charge if member.side == "exterior" else jnp.zeros_like(member.charge)
         if isinstance(member.condition, Dirichlet):
             double = member.layer(self.kernel, "double") @ member.data
-            data, total = double - double_jump(member.side) * member.data, -charge / member.step[0]
+            data, total = double - double_jump(member.side) * member.at_rows(member.data), -charge / member.step[0]
         else:
             data = member.layer(self.kernel, "single") @ member.data
             total = member.integral(member.data) + charge

@@ -66,10 +66,10 @@ class SingleLayer(AbstractRepresentation):
             return bordered(matrix, one[:, None], one[None, :]) if self._bordered else matrix
         matrix = member.layer(self.kernel, "adjoint_double") - double_jump(member.side) * identity_like(member)
         if member.condition.takes_value:
-            matrix = matrix + member.value_weight[:, None] * member.layer(self.kernel, "single")
+            matrix = matrix + member.at_rows(member.value_weight)[:, None] * member.layer(self.kernel, "single")
         if member.has_free_constant and not self._bordered:
-            matrix = with_mean(member, matrix, jnp.ones_like(jacobian))
-        matrix = jacobian[:, None] * matrix / jacobian
+            matrix = with_mean(member, matrix, member.at_rows(jnp.ones_like(jacobian)))
+        matrix = member.at_rows(jacobian)[:, None] * matrix / jacobian
         column = jacobian * constant_column(member)
         return bordered(matrix, column[:, None], member.step[None, :]) if self._bordered else matrix
 
@@ -77,7 +77,7 @@ class SingleLayer(AbstractRepresentation):
         flux = member.condition.takes_flux
         data = member.boundary.jacobian * member.data if flux else member.data
         if not self._bordered:
-            return data
+            return member.at_rows(data)
         # The first kind has ones for its row, to be symmetric: the total over the step between nodes.
         return jnp.append(data, _total(member) / (1.0 if flux else member.step[0]))
 
@@ -143,7 +143,7 @@ class DoubleLayer(AbstractRepresentation):
         matrix = jnp.zeros((), member.boundary.x.dtype)
         if member.condition.takes_value:
             value = member.layer(self.kernel, "double") + double_jump(member.side) * identity_like(member)
-            matrix = matrix + member.value_weight[:, None] * value
+            matrix = matrix + member.at_rows(member.value_weight)[:, None] * value
         if member.condition.takes_flux:
             matrix = matrix + member.layer(self.kernel, "hypersingular")
         scale = row_scale(member)
@@ -155,7 +155,7 @@ class DoubleLayer(AbstractRepresentation):
     def rhs(self, member: Member) -> Array:
         data = member.data
         if not self.kernel.polynomials:
-            return row_scale(member) * data
+            return row_scale(member) * member.at_rows(data)
         if member.side == "exterior":
             even = self._even_charge(member)
             if member.condition.takes_value:

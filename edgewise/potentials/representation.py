@@ -13,6 +13,7 @@ from edgewise.potentials.conditions import AbstractCondition, Neumann
 from edgewise.quadrature import AbstractQuadrature, Duffy
 from edgewise.quadrature.centred import Panels
 from edgewise.quadrature.operators import AbstractOperator, Dyad, Identity
+from edgewise.quadrature.sampled import Sampled
 from edgewise.quadrature.several import block_matrix
 from edgewise.quadrature.source import AbstractSource
 
@@ -47,9 +48,13 @@ class Member(eqx.Module):
 
     def layers(self, kernel: AbstractKernel, *layers: Layer) -> tuple[Any, ...]:
         """Several at once, which on a surface cost little more than one; large ones as operators, not arrays."""
-        if isinstance(self.sources, Panels) and isinstance(self.quadrature, Duffy):
+        if isinstance(self.sources, Panels) and isinstance(self.quadrature, Duffy | Sampled):
             return self.quadrature.matrices(kernel, layers, self.boundary, self.sources)
         return tuple(self.layer(kernel, layer) for layer in layers)
+
+    def at_rows(self, values: Inexact[Array, " n"]) -> Inexact[Array, " m"]:
+        """What the rows of the equation have of values at the nodes: on a surface some may be left out."""
+        return values[self.quadrature.targets] if isinstance(self.quadrature, Sampled) else values
 
     def integral(self, values: Array) -> Array:
         return jnp.sum(self.boundary.weight * values)
@@ -175,7 +180,8 @@ def layers_for(condition: AbstractCondition, value: tuple[Layer, ...], flux: tup
 
 def row_scale(member: Member) -> Array:
     """What a hypersingular equation is multiplied by: the jacobian, since it is large where nodes crowd; 1 for others."""
-    return member.boundary.jacobian if member.condition.takes_flux else jnp.ones_like(member.boundary.jacobian)
+    jacobian = member.at_rows(member.boundary.jacobian)
+    return jacobian if member.condition.takes_flux else jnp.ones_like(jacobian)
 
 
 def double_jump(side: Side) -> float:
@@ -202,7 +208,8 @@ def constant_column(member: Member) -> Array:
 def identity_like(member: Member) -> Any:
     if isinstance(member.quadrature, Duffy) and member.quadrature.rows is not None:
         return Identity()
-    return jnp.eye(member.boundary.x.shape[0], dtype=member.boundary.x.dtype)
+    numbers = jnp.arange(member.boundary.x.shape[0])
+    return (member.at_rows(numbers)[:, None] == numbers).astype(member.boundary.x.dtype)
 
 
 def unserved_order(kernel: AbstractKernel, condition: AbstractCondition) -> str | None:

@@ -23,8 +23,8 @@ from edgewise.potentials.representation import Side, Strengths
 from edgewise.precision import is_concrete
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.centred import Panels, View, at, counts_for, normal_at, samples, view
+from edgewise.quadrature.close_rows import fine_nodes
 from edgewise.quadrature.neighbours import SORTS, Neighbours, Pairs, in_pieces, neighbours, pick, sorts
-from edgewise.quadrature.surface import fine_nodes
 from edgewise.special import interpolation, to_coefficients
 
 # Pairs of point and panel that are worked on at once.

@@ -54,14 +54,18 @@ class Neighbours(NamedTuple):
         return jax.tree_util.tree_map(lambda leaf: leaf[picked], self)
 
 
-def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> tuple[Neighbours, Pairs]:
+def neighbours(
+    panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0, wanted: np.ndarray | None = None, members: int = 1
+) -> tuple[Neighbours, Pairs]:
     """Which targets are close to which panels, and which are beside them.
 
-    Targets that are the panels' nodes, `own` along a side, are on their own.
+    Targets that are the panels' nodes, `own` along a side, are on their own. Of all targets some may be `wanted`, by number.
+    Panels and targets may be those of several members, one after the other, each of which sees nothing but itself.
     """
+    wanted = np.arange(len(x)) if wanted is None else wanted
     radius = np.asarray(panels.radius)
     nodes = np.asarray(panels.x).reshape(len(radius), -1, 3)
-    target, panel = np.nonzero(np.linalg.norm(x[:, None] - nodes.mean(axis=1), axis=-1) < (NEAR + 1) * radius)
+    target, panel = _candidates(x, wanted, nodes.mean(axis=1), (NEAR + 1) * radius, members)
     apart = np.zeros(len(target))
     for start in range(0, len(target), 2**14):
         part = slice(start, start + 2**14)
@@ -74,11 +78,25 @@ def neighbours(panels: Panels, x: Float[np.ndarray, "m 3"], own: int = 0) -> tup
     target, panel = target[apart < CLOSE], panel[apart < CLOSE]
     place = np.full((len(target), 2), np.nan)
     if own:
-        every = np.arange(len(x))
-        target, panel = np.append(every, target), np.append(every // own**2, panel)
-        place = np.concatenate([places(own)[every % own**2], place])
+        target, panel = np.append(wanted, target), np.append(wanted // own**2, panel)
+        place = np.concatenate([places(own)[wanted % own**2], place])
     views, lengths = in_pieces(_look, 4 * PIECE, panels, (x[target], panel, place.astype(x.dtype)))
     return Neighbours(target, panel, lengths, views), others
+
+
+def _candidates(
+    x: np.ndarray, wanted: np.ndarray, middles: np.ndarray, reach: np.ndarray, members: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Targets and the panels within whose reach they are, of the same member."""
+    targets, panels = [], []
+    nodes, count = len(x) // members, len(middles) // members
+    for member in range(members):
+        some, first = wanted[wanted // nodes == member], member * count
+        part = slice(first, first + count)
+        target, panel = np.nonzero(np.linalg.norm(x[some, None] - middles[part], axis=-1) < reach[part])
+        targets.append(some[target])
+        panels.append(first + panel)
+    return np.concatenate(targets), np.concatenate(panels)
 
 
 def sorts(close: Neighbours) -> tuple[Pairs, ...]:

@@ -1,11 +1,9 @@
 """The rule for surfaces: Gauss nodes on panels, finer ones for targets beside a panel, a rule centred on the target for those close to it."""
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
@@ -14,26 +12,13 @@ from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import layer_of
 from edgewise.precision import is_concrete
-from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
-from edgewise.quadrature.neighbours import (
-    FINE,
-    PIECE,
-    SORTS,
-    Near,
-    Neighbours,
-    Pairs,
-    in_pieces,
-    neighbours,
-    pick,
-    places,
-    sorts,
-)
+from edgewise.quadrature.centred import Panels, of_normal
+from edgewise.quadrature.close_rows import alone, near_rows
+from edgewise.quadrature.neighbours import Near, Neighbours, Pairs, neighbours, sorts
 from edgewise.quadrature.operators import AbstractOperator, LayerOperator
 from edgewise.quadrature.rule import AbstractQuadrature
-from edgewise.special import gauss, interpolation
+from edgewise.special import gauss
 
-# Pairs of target and panel that are worked on at once; a pair takes some hundred kilobytes.
-PAIRS = 16
 LEAST_NODES = 4
 # By so many nodes along a side panels are known more finely than densities.
 FINER = 6
@@ -127,7 +112,7 @@ class Duffy(AbstractQuadrature):
         count, size = boundary.x.shape[0], self.num_nodes**2
         local = self.local(boundary)
         found: list[Any] = [_plain(kernel, layer, boundary, local).reshape(count, -1, size) for layer in layers]
-        for target, panel, rows in self._near_rows(kernel, layers, boundary, panels):
+        for target, panel, rows in near_rows(self.near, alone(kernel), layers, boundary, panels, self.num_nodes):
             if is_concrete(rows):
                 index, rows = (np.asarray(target), np.asarray(panel)), np.asarray(rows)
                 found = [_written(matrix, index, rows[:, i]) for i, matrix in enumerate(found)]
@@ -139,36 +124,12 @@ class Duffy(AbstractQuadrature):
             for layer, matrix in zip(layers, found, strict=True)
         )
 
-    def _near_rows(
-        self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
-    ) -> Iterator[tuple[Any, Any, Inexact[Array, "k l nn"]]]:
-        """Of each sort of pairs the targets, the panels, and what each layer takes of nodal strengths."""
-        assert self.near is not None
-        concrete = is_concrete(*jax.tree_util.tree_leaves((self.near, kernel, boundary, panels)))
-        beside, n = self.near.beside, self.num_nodes
-        if len(beside.target):
-            known, given = (fine_nodes(panels, n), boundary), (beside.target, beside.panel)
-            if concrete:
-                rows = in_pieces(_compiled_beside, PIECE, known, given, kernel, layers, n)
-            else:
-                rows = _beside_rows(known, *given, kernel, layers, n)
-            yield *given, rows
-        for pairs, lengths in zip(self.near.centred, SORTS, strict=True):
-            if not len(pairs.target):
-                continue
-            counts = counts_for(n, lengths)
-            if pairs.view is None or not concrete:
-                rows = _traced_rows(kernel, layers, boundary, panels, pairs, counts, n)
-            else:
-                rows = in_pieces(_rows, PIECE, (panels, boundary), tuple(pairs), kernel, layers, counts, n)
-            yield pairs.target, pairs.panel, rows
-
     def _operators(
         self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
     ) -> tuple[AbstractOperator, ...]:
-        assert self.rows is not None
+        assert self.rows is not None and self.near is not None
         size, local = self.num_nodes**2, self.local(boundary)
-        parts = zip(*self._near_rows(kernel, layers, boundary, panels), strict=True)
+        parts = zip(*near_rows(self.near, alone(kernel), layers, boundary, panels, self.num_nodes), strict=True)
         target, panel, near = (np.concatenate(part) for part in parts)
         apart = np.ones((len(boundary.x), len(boundary.x) // size), bool)
         apart[target, panel] = False
@@ -178,110 +139,6 @@ class Duffy(AbstractQuadrature):
             LayerOperator(kernel, layer, *nodes, target, panel, jnp.asarray(near[:, i]), apart, self.rows)
             for i, layer in enumerate(layers)
         )
-
-
-class FineNodes(NamedTuple):
-    """Panels at more nodes than densities have, for targets beside them."""
-
-    x: Float[Array, "p m m 3"]
-    area: Float[Array, "p m m 3"]
-    """Normal times area element times weight."""
-    weight: Float[Array, "m m"]
-
-
-@eqx.filter_jit
-def fine_nodes(panels: Panels, num_nodes: int) -> FineNodes:
-    """For densities on `num_nodes` along a side."""
-    count = FINE * num_nodes
-    spread = jnp.asarray(interpolation(panels.x.shape[1], count), panels.x.dtype)
-    x, area = (jnp.einsum("ai,bj,pijk->pabk", spread, spread, part) for part in (panels.x, panels.area))
-    weight = jnp.asarray(np.outer(*[gauss(count)[1]] * 2), x.dtype)
-    return FineNodes(x, area * weight[..., None], weight)
-
-
-def _beside_rows(
-    known: tuple[FineNodes, Boundary],
-    target: Array,
-    panel: Array,
-    kernel: AbstractKernel,
-    layers: tuple[Layer, ...],
-    num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
-    """What each layer takes of nodal strengths on a panel that the target is beside."""
-    fine, boundary = known
-    spread = jnp.asarray(interpolation(num_nodes, FINE * num_nodes), fine.x.dtype)
-
-    def one(pair):
-        t, p = pair
-        d, normal, area = boundary.x[t] - fine.x[p], boundary.normal[t], fine.area[p]
-        values = [layer_of(kernel.radial, layer, d, normal, area) for layer in layers]
-        weighted = [v if of_normal(layer) else v * fine.weight for v, layer in zip(values, layers, strict=True)]
-        return jnp.einsum("lab,an,bm->lnm", jnp.stack(weighted), spread, spread).reshape(len(layers), -1)
-
-    return jax.lax.map(jax.checkpoint(one), (jnp.asarray(target), jnp.asarray(panel)), batch_size=PAIRS)
-
-
-_compiled_beside = eqx.filter_jit(_beside_rows)
-
-
-def _row(
-    kernel: AbstractKernel,
-    layers: tuple[Layer, ...],
-    panel: Panels,
-    node: Boundary,
-    is_own: Array,
-    view: View,
-    counts: tuple[int, int],
-    num_nodes: int,
-) -> Inexact[Array, "l nn"]:
-    """What each layer takes of nodal strengths on one panel."""
-    seen = samples(panel, node.x, view, counts)
-    normal = jnp.where(is_own, normal_at(panel, view.centre), node.normal)
-    taken = rows_of(kernel, layers, seen, normal)
-    # A density on its own nodes is a polynomial on the panel's, which are more.
-    spread = jnp.asarray(interpolation(num_nodes, taken.shape[-1]), node.x.dtype)
-    return jnp.einsum("in,lij,jm->lnm", spread, taken, spread).reshape(len(layers), -1)
-
-
-@eqx.filter_jit
-def _rows(
-    known: tuple[Panels, Boundary],
-    target: Array,
-    panel: Array,
-    view: View,
-    kernel: AbstractKernel,
-    layers: tuple[Layer, ...],
-    counts: tuple[int, int],
-    num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
-    def one(pair):
-        t, p, view = pair
-        here, node = pick(known[0], p), pick(known[1], t)
-        return _row(kernel, layers, here, node, t // num_nodes**2 == p, view, counts, num_nodes)
-
-    return jax.lax.map(one, (target, panel, view), batch_size=PAIRS)
-
-
-def _traced_rows(
-    kernel: AbstractKernel,
-    layers: tuple[Layer, ...],
-    boundary: Boundary,
-    panels: Panels,
-    pairs: Pairs,
-    counts: tuple[int, int],
-    num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
-    own_places = jnp.asarray(places(num_nodes), boundary.x.dtype)
-
-    def one(pair):
-        t, p = pair
-        here, node = pick(panels, p), pick(boundary, t)
-        is_own = t // num_nodes**2 == p
-        seen_from = view(here, node.x, jnp.where(is_own, own_places[t % num_nodes**2], jnp.nan))
-        return _row(kernel, layers, here, node, is_own, seen_from, counts, num_nodes)
-
-    # Differentiated backwards, samples are made again instead of kept.
-    return jax.lax.map(jax.checkpoint(one), (pairs.target, pairs.panel), batch_size=PAIRS)
 
 
 def _written(matrix: Any, index: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndarray:

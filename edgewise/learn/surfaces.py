@@ -1,0 +1,101 @@
+"""Equations of surfaces as training sees them: of many members some rows, at targets drawn at random."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact, Int
+
+from edgewise.geometry.parameters import names_in
+from edgewise.learn.collocation import Values
+from edgewise.learn.networks import AbstractNetwork, unknowns
+from edgewise.potentials import CombinedField, Member
+from edgewise.problem import Problem
+from edgewise.quadrature import Duffy
+from edgewise.quadrature.sampled import Sampled, sample
+from edgewise.systems import place, prepare
+from edgewise.validation import Settings
+
+# Numbers that the rows of members worked on together may take.
+BATCH_NUMBERS = 2**25
+
+
+class Rows(NamedTuple):
+    """Some rows of one member's equation, A u = b, the right-hand side of which is that of any data."""
+
+    matrix: Inexact[Array, "m n"]
+    member: Member
+    """Without data; its rule knows which rows they are."""
+    parameters: Values
+
+    def rhs(self, problem: Problem, parameters: Values) -> Inexact[Array, " m"]:
+        """For other values of the parameters that data alone depend on."""
+        member = self.member
+        data = problem.data_on(member.boundary, parameters, member.value_weight)
+        return member.representation.rhs(eqx.tree_at(lambda m: m.data, member, data))
+
+    def residual(self, network: AbstractNetwork, problem: Problem, parameters: Values) -> Inexact[Array, " m"]:
+        return self.matrix @ unknowns(network, self.member.boundary, parameters) - self.rhs(problem, parameters)
+
+    @property
+    def weight(self) -> Float[Array, " m"]:
+        """The share of the boundary that each row stands for, 1 on the average over all nodes."""
+        weight = self.member.at_rows(self.member.boundary.weight)
+        return weight / jnp.mean(self.member.boundary.weight)
+
+
+def data_names(problem: Problem) -> tuple[str, ...]:
+    """Parameters that the data alone depend on: members that differ in nothing else share an equation."""
+    shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
+    return tuple(name for name in problem.parameters.names if name not in shaping)
+
+
+def draw_targets(
+    rng: np.random.Generator, members: int, chances: Float[np.ndarray, " n"], count: int
+) -> Int[np.ndarray, "b m"]:
+    """Which nodes of each member, with these chances; none twice."""
+    chances = chances / np.sum(chances)
+    return np.sort([rng.choice(len(chances), count, replace=False, p=chances) for _ in range(members)], axis=-1)
+
+
+def rows_of(problem: Problem, rule: Duffy, values: Values, targets: Int[np.ndarray, "b m"], dtype: Any) -> Rows:
+    """The rows at `targets` of members along a first axis; some members at a time."""
+    nodes = rule.num_nodes**2 * rule.panels**2 * problem.family.patches  # pyright: ignore[reportAttributeAccessIssue]
+    step = max(1, BATCH_NUMBERS // (nodes * targets.shape[1]))
+    pieces = []
+    for first in range(0, len(targets), step):
+        part = {name: value[first : first + step] for name, value in values.items()}
+        pieces.append(_rows_of(problem, rule, part, targets[first : first + step], np.dtype(dtype)))
+    return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves), *pieces)
+
+
+def _rows_of(problem: Problem, rule: Duffy, values: Values, targets: np.ndarray, dtype: np.dtype) -> Rows:
+    count = len(targets)
+    member = place(problem, rule, values, count, dtype)
+    representation, condition = problem.representation, problem.condition
+    if isinstance(representation, CombinedField) and condition.takes_flux:
+        # Products of layers have no rows without all rows of their factors.
+        settings = Settings("direct", 1.0, dtype, None)
+        whole = [
+            prepare(problem, rule, {n: v[i : i + 1] for n, v in values.items()}, 1, settings).matrix[0]
+            for i in range(count)
+        ]
+        known = Sampled(member.quadrature, jnp.asarray(targets), (), ())
+        return Rows(
+            jnp.stack([m[t] for m, t in zip(whole, targets, strict=True)]),
+            dataclasses.replace(member, quadrature=known),
+            values,
+        )
+    layers = representation.layers(condition)
+    known = sample(rule, member.representation.kernel, layers, member.boundary, member.sources, targets)
+    matrix = _equations(dataclasses.replace(member, quadrature=known))
+    bare = dataclasses.replace(member, quadrature=dataclasses.replace(known, rows=()), sources=None)
+    return Rows(matrix, bare, values)
+
+
+@eqx.filter_jit
+def _equations(member: Member) -> Inexact[Array, "b m n"]:
+    return jax.vmap(lambda m: m.representation.equation(m))(member)
