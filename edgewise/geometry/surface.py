@@ -79,27 +79,33 @@ class AbstractSurface(AbstractFamily):
         return patch, jnp.stack([s[0] - patch, s[1]])
 
     def boundary(
-        self, grid: Float[Array, "m 2"], weight: Float[Array, " m"], parameters: Mapping[str, Any]
+        self, grid: Float[Array, "... m 2"], weight: Float[Array, " m"], parameters: Mapping[str, Any]
     ) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 1]², on every patch, with the rule's weights.
 
-        Normals leave the bounded domain: of a body inside another they point into it.
+        A grid of shape (patches, m, 2) has coordinates of each patch's own. Normals leave the bounded domain: of a body inside
+        another they point into it.
         """
         bound = bind(self, parameters)
 
         def everywhere(s):
             return bound.atlas(s, parameters).astype(grid.dtype)
 
-        x, along_u, along_v = jax.vmap(lambda s: _two_slopes(everywhere, s))(grid)
+        if grid.ndim == 2:
+            x, along_u, along_v = jax.vmap(lambda s: _two_slopes(everywhere, s), out_axes=1)(grid)
+        else:
+            # An atlas gives all patches at once; of each, one is kept.
+            on_patch = jax.vmap(lambda s, patch: _two_slopes(lambda s: everywhere(s)[patch], s), in_axes=(0, None))
+            x, along_u, along_v = jax.vmap(on_patch)(grid, jnp.arange(self.patches))
         # Patch by patch, the nodes of each in the order of the grid.
-        x, along_u, along_v = (part.swapaxes(0, 1).reshape(-1, 3) for part in (x, along_u, along_v))
+        x, along_u, along_v = (part.reshape(-1, 3) for part in (x, along_u, along_v))
         across = jnp.cross(along_u, along_v)
         jacobian = jnp.linalg.norm(across, axis=-1)
         weights = jnp.tile(weight, self.patches) * jacobian
         patch = np.repeat(np.arange(self.patches), len(weight))
         normal = across / jacobian[:, None]
         normal = normal * bound.signs(parameters, grid.dtype)[patch][:, None]
-        s = jnp.tile(grid, (self.patches, 1)).at[:, 0].add(patch.astype(grid.dtype))
+        s = jnp.broadcast_to(grid, (self.patches, len(weight), 2)).reshape(-1, 2).at[:, 0].add(patch.astype(grid.dtype))
         return Boundary(s, x, normal, jacobian, weights, jnp.zeros_like(weights), components=len(self.bodies))
 
     def signs(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " patches"]:
