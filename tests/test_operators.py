@@ -12,7 +12,7 @@ import edgewise as ew
 from edgewise import reproduction
 from edgewise.cli import main
 from edgewise.evaluation import measure
-from edgewise.learn.collocation import observed
+from edgewise.learn.drawn import observed
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.training import Training
 from edgewise.presets import PRESETS

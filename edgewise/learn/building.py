@@ -69,6 +69,17 @@ def _check_papers_rule(recipe: Recipe, problem: Problem) -> None:
             f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton cannot follow; "
             'expected `optimiser.name = "adam"`, or `rule = "kress"`.'
         )
+    in_space = problem.family.dim == 3
+    if in_space and recipe.collocation.rule != "montecarlo":
+        raise ValueError(
+            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` is for curves; of the paper's rules surfaces have "
+            '`rule = "montecarlo"`.'
+        )
+    if in_space and not isinstance(problem.representation, SingleLayer):
+        raise ValueError(
+            f"In space the paper has a single layer, got `{type(problem.representation).__name__}`. Write "
+            "`dataclasses.replace(problem, representation=SingleLayer(kernel))`."
+        )
     if not isinstance(problem.representation, LayerPair | SingleLayer):
         raise ValueError(
             f"The paper's rules serve `SingleLayer` and `LayerPair`, got `{type(problem.representation).__name__}`. "

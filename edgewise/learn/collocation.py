@@ -9,11 +9,11 @@ from jaxtyping import Array, Inexact
 
 from edgewise import linear
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import Angle, Box, Interval, bind
+from edgewise.geometry.parameters import Angle, Box, Interval
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import LayerPair
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, MonteCarlo, Uniform
+from edgewise.quadrature import AbstractQuadrature
 
 Values = dict[str, Array]
 
@@ -54,38 +54,6 @@ def residual_orders(problem: Problem) -> tuple[int, ...]:
     if isinstance(problem.representation, LayerPair):
         return (-2, -1)
     return problem.representation.orders(problem.condition)
-
-
-def observed(
-    problem: Problem, rule: Uniform | MonteCarlo, grids: tuple[Array, Array], parameters: Values, dtype: Any
-) -> System:
-    """The paper's equation: unknowns on the rule's nodes, asked to hold on targets apart from them.
-
-    `grids` are the coordinates of nodes and targets. There is no polynomial and no constraint.
-    """
-    nodes, targets = (
-        problem.family.boundary(grid, jnp.full(grid.shape, 2 * np.pi / grid.shape[0], dtype), parameters)
-        for grid in grids
-    )
-    kernel = bind(problem.representation.kernel, parameters)
-
-    def layer(name):
-        return rule.observe(kernel, name, targets, nodes)
-
-    data = problem.data_on(targets, parameters)
-    if isinstance(problem.representation, LayerPair):
-        matrix = jnp.block(
-            [
-                [layer("single") / nodes.jacobian, layer("double")],
-                [layer("adjoint_double") / nodes.jacobian, layer("hypersingular")],
-            ]
-        )
-        data = data.reshape(-1)
-    else:
-        matrix = layer("single") / nodes.jacobian
-    # The network's scalars are not seen.
-    matrix = jnp.pad(matrix, ((0, 0), (0, problem.representation.kernel.polynomials)))
-    return System(matrix, data, nodes, parameters)
 
 
 def row_names(problem: Problem) -> tuple[str, ...]:

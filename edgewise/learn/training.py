@@ -17,16 +17,16 @@ from edgewise.learn.collocation import (
     Values,
     conditioned,
     equation,
-    observed,
     row_names,
     training_members,
 )
+from edgewise.learn.drawn import mean_square
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress, MonteCarlo, Uniform
+from edgewise.quadrature import Kress
 from edgewise.validation import check_data
 
 # Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
@@ -107,10 +107,8 @@ class Training:
         if self.systems is not None:
             residual = jax.vmap(lambda s: s.residual(network))(self.systems) / self.units
             return jnp.sum(jnp.abs(residual) ** 2)
-        systems = _drawn(self, jax.random.fold_in(self.draws, step))
-        residual = jax.vmap(lambda s: s.residual(network))(systems)
-        # A mean over targets for each channel, as the paper has it.
-        return jnp.mean(jnp.abs(residual) ** 2) * self.shape.channels
+        key = jax.random.fold_in(self.draws, step)
+        return mean_square(network, self.problem, self.recipe.collocation, key, self.dtype)
 
 
 def _keys(seed: int) -> Array:
@@ -144,30 +142,6 @@ def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
                 f"`data` is as large as {largest:.1e} on the boundary; its square, by which `fit` measures, {how} in {dtype}. Multiply "
                 "`data` by a number that brings it near 1: the solution is multiplied by the same."
             )
-
-
-def _drawn(training: Training, key: Array) -> System:
-    """The members of one step, and for random nodes those too."""
-    recipe, dtype = training.recipe.collocation, training.dtype
-    members, nodes, targets = jax.random.split(key, 3)
-    drawn = training.problem.parameters.sample(members, recipe.members)
-    values = {name: value.astype(dtype) for name, value in drawn.items()}
-    if recipe.rule == "uniform":
-        rule: Uniform | MonteCarlo = Uniform(recipe.nodes)
-        grids = (_line(recipe.nodes, dtype), _line(recipe.targets, dtype))
-    else:
-        rule = MonteCarlo(recipe.nodes)
-        grids = (_scattered(nodes, recipe.nodes, dtype), _scattered(targets, recipe.targets, dtype))
-    return jax.vmap(lambda p: observed(training.problem, rule, grids, p, dtype), axis_size=recipe.members)(values)
-
-
-def _line(count: int, dtype: Any) -> Array:
-    """Both ends of the closed curve, as the authors' script has them."""
-    return jnp.asarray(np.linspace(0, 2 * np.pi, count), dtype)
-
-
-def _scattered(key: Array, count: int, dtype: Any) -> Array:
-    return jax.random.uniform(key, (count,), dtype, maxval=2 * np.pi)
 
 
 @eqx.filter_jit

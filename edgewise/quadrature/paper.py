@@ -47,7 +47,7 @@ class MonteCarlo(AbstractQuadrature):
     """Random nodes, uniform in the boundary coordinate, equal weights 2π/n, kernel values cut off at `truncation` (β).
 
     The rule of the paper's text. Its error falls as n^(-1/2), with a variance of the order of the data.
-    `seed` fixes the nodes. On a surface equally many are drawn on every patch, the same on each, about n in all.
+    `seed` fixes the nodes. On a surface every patch draws its own, equally many on each, about n in all.
     """
 
     num_nodes: int = eqx.field(static=True)
@@ -69,7 +69,7 @@ class MonteCarlo(AbstractQuadrature):
         if not isinstance(family, AbstractSurface):
             return super().place(family, parameters, dtype)
         count = max(1, self.num_nodes // family.patches)
-        nodes = np.random.default_rng(self.seed).uniform(0, 1, (count, 2))
+        nodes = np.random.default_rng(self.seed).uniform(0, 1, (family.patches, count, 2))
         return family.boundary(jnp.asarray(nodes, dtype), jnp.full(count, 1 / count, dtype), parameters)
 
     def matrix(
@@ -87,10 +87,18 @@ class MonteCarlo(AbstractQuadrature):
 def truncated_matrix(
     kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary, truncation: float
 ) -> Inexact[Array, "m n"]:
+    return truncated_kernel(kernel, layer, target, source, truncation) * source.weight
+
+
+def truncated_kernel(
+    kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary, truncation: float
+) -> Inexact[Array, "m n"]:
     """Kernel values above β, and those that are not numbers, become β, as the paper has it."""
     values = jax.vmap(lambda t: jax.vmap(lambda s: kernel(t, s, layer))(source))(target)
     harmless = jnp.isfinite(values) & (values.real <= truncation)
-    return jnp.where(harmless, values, truncation) * source.weight
+    real = jnp.where(harmless, values.real, truncation)
+    # Part by part, so that whoever takes the parts of the result makes no complex numbers: the CPU is slow with them.
+    return jax.lax.complex(real, jnp.where(harmless, values.imag, 0)) if jnp.iscomplexobj(values) else real
 
 
 def check_truncation(truncation: float) -> float:
