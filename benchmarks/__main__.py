@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, scattering, space, startup, trust
+from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, startup, trust
 from benchmarks.harness import environment, write_json
 
 CASES = {
     "batch_solve": batch_solve,
     "evaluation": evaluation,
     "operators": operators,
+    "papers_step": papers_step,
     "scattering": scattering,
     "space": space,
     "startup": startup,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, scattering, space, startup
+from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, startup
 from benchmarks.__main__ import main
 
 ew.enable_x64()
@@ -43,6 +43,13 @@ def test_evaluation_is_right_where_the_plain_rule_is_not():
 def test_operators_agree_with_solve():
     result = operators.run(quick=True)
     assert result["difference"] < 1e-9 and operators.describe(result)
+
+
+def test_the_papers_step_is_counted():
+    result = papers_step.run(quick=True)
+    # 100 x 100 from features and twice between layers, 100 x 2 to the density.
+    assert result["flops"] == 2 * 40 * 400 * 16 + 2 * 400 * 2 * (2 * 10_000 + 3 * 20_200)
+    assert result["ratio"] > 0 and papers_step.describe(result)
 
 
 def test_scattering_agrees_with_an_independent_scipy_loop():

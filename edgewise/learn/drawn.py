@@ -114,8 +114,8 @@ def _mean_of_squares(
 ) -> Float[Array, ""]:
     """Mean of |A strengths - data|² over the targets, whose rows of A are made once, for its value and its slope together."""
     count = data.shape[0]
-    order = np.arange(-(-count // chunk) * chunk).reshape(-1, chunk)
     # The last chunk is filled up with targets that do not count.
+    order = jnp.arange(-(-count // chunk) * chunk).reshape(-1, chunk)
     known = jax.lax.stop_gradient(strengths)
 
     def add(sums, some):
@@ -124,8 +124,8 @@ def _mean_of_squares(
         return (sums[0] + jnp.sum(jnp.abs(missed) ** 2), sums[1] + _product(matrix.T, missed.conj())), None
 
     start = jnp.zeros((), known.real.dtype), jnp.zeros_like(known)
-    (squares, slope), _ = jax.lax.scan(add, start, jnp.asarray(order))
-    # The second term is zero; its derivative, with strengths, is that of the squares.
+    (squares, slope), _ = jax.lax.scan(add, start, order)
+    # The second term is zero, but has the squares' derivative: autodiff of the scan would make all rows again.
     return (squares + 2 * jnp.sum(slope * (strengths - known)).real) / count
 
 
