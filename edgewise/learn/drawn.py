@@ -125,12 +125,12 @@ def _mean_of_squares(
 
     start = jnp.zeros((), known.real.dtype), jnp.zeros_like(known)
     (squares, slope), _ = jax.lax.scan(add, start, order)
-    # The second term is zero, but has the squares' derivative: autodiff of the scan would make all rows again.
+    # The second term is zero, but has the squares' derivative: autodiff of the scan would hold all rows, or make them twice.
     return (squares + 2 * jnp.sum(slope * (strengths - known)).real) / count
 
 
 def _product(matrix: Inexact[Array, "m n"], vector: Inexact[Array, " n"]) -> Inexact[Array, " m"]:
-    """By real products: with complex rows a step takes five times as long on the CPU."""
+    """By real products: with complex ones the sweep over the rows takes five times as long on the CPU."""
     if not jnp.iscomplexobj(matrix):
         return matrix @ vector
     parts = jnp.stack([vector.real, vector.imag])
