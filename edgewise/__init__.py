@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from edgewise.kernels import Helmholtz as Helmholtz
     from edgewise.kernels import Laplace as Laplace
     from edgewise.kernels import ModifiedHelmholtz as ModifiedHelmholtz
+    from edgewise.learn.choices import recipe as recipe
     from edgewise.learn.fit import fit as fit
     from edgewise.learn.loading import load as load
     from edgewise.learn.loading import pretrained as pretrained
     from edgewise.learn.operator import Operator as Operator
     from edgewise.learn.recipes import Recipe as Recipe
-    from edgewise.learn.recipes import recipe as recipe
     from edgewise.potentials import Clamped as Clamped
     from edgewise.potentials import CombinedField as CombinedField
     from edgewise.potentials import Direct as Direct
@@ -101,7 +101,8 @@ _HOME = {
     "learn.fit": ["fit"],
     "learn.loading": ["load", "pretrained"],
     "learn.operator": ["Operator"],
-    "learn.recipes": ["Recipe", "recipe"],
+    "learn.choices": ["recipe"],
+    "learn.recipes": ["Recipe"],
     "potentials": [
         "Clamped",
         "CombinedField",

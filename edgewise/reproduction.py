@@ -13,9 +13,10 @@ from jaxtyping import Array, Float, Inexact
 
 from edgewise.evaluation import measure
 from edgewise.geometry.parameters import bind
+from edgewise.learn.choices import recipe
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.operator import Operator
-from edgewise.learn.recipes import Recipe, recipe
+from edgewise.learn.recipes import Recipe
 from edgewise.learn.tracing import time_to, trace
 from edgewise.plot_samples import grid_in
 from edgewise.presets import preset

@@ -13,9 +13,10 @@ from edgewise.cli.problems import find_problem
 from edgewise.cli.recipe_options import change
 from edgewise.cli.runs import describe, middle
 from edgewise.learn.building import check_problem
+from edgewise.learn.choices import NAMES, recipe
 from edgewise.learn.fit import prepare
 from edgewise.learn.operator import Operator
-from edgewise.learn.recipes import NAMES, Recipe, from_dict, recipe
+from edgewise.learn.recipes import Recipe, from_dict
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -144,6 +144,11 @@ class Box(eqx.Module):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.specs)
+
+    def without(self, names: Collection[str]) -> "Box":
+        """The box of the other parameters."""
+        kept = {name: spec for name, spec in self.specs if name not in names}
+        return Box(**{n: (s.low, s.high) if isinstance(s, Interval) else s for n, s in kept.items()})
 
     def check(
         self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None

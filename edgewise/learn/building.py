@@ -9,14 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
+from edgewise.geometry import AbstractSurface
+from edgewise.learn.choices import turning_direction
 from edgewise.learn.collocation import Values, equation
-from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
-from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output
+from edgewise.learn.illuminated import Illuminated
+from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Placed, Position
+from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output, TimesJacobian
 from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
+from edgewise.learn.revolved import Revolved
+from edgewise.learn.space_checks import check_field_from_density, check_in_space, is_complex, unknown_has_jacobian
 from edgewise.potentials import LayerPair, SingleLayer, Strengths
 from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress
+from edgewise.quadrature import Duffy, Kress
 from edgewise.quadrature.rule import sides
 
 MOST_TERMS = 2048
@@ -24,18 +29,15 @@ MOST_TERMS = 2048
 
 def check_recipe(recipe: Any, problem: Problem) -> Recipe:
     """The recipe itself, if `fit` can follow it for this problem."""
-    if problem.family.dim != 2:
-        raise ValueError(
-            "`fit` learns families of curves; this problem's `family` has surfaces. Use `solve(problem, ...)`."
-        )
     if not isinstance(recipe, Recipe):
         raise TypeError(f'`recipe` must be a name or a `Recipe`, got {recipe!r}. Write `recipe("default", problem)`.')
     check_fields(recipe, "recipe")
-    if recipe.collocation.rule == "kress":
-        _check_even("collocation", recipe.collocation.nodes)
-    else:
+    if recipe.collocation.rule in ("uniform", "montecarlo"):
         _check_papers_rule(recipe, problem)
-    _check_even("validation", recipe.validation.nodes)
+    if problem.family.dim == 3:
+        check_in_space(recipe, problem)
+    else:
+        _check_on_curves(recipe)
     network = recipe.network
     if network.features == "harmonics" and recipe.collocation.rule == "kress":
         most = recipe.collocation.nodes // 2 - 1
@@ -55,6 +57,22 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
             "`recipe.network.normal_derivative` needs a network that sees positions and a `LayerPair`. Set it to False."
         )
     return recipe
+
+
+def _check_on_curves(recipe: Recipe) -> None:
+    for name, value, wrong in (
+        ("collocation.rule", recipe.collocation.rule, ("duffy",)),
+        ("network.kind", recipe.network.kind, ("illuminated", "revolved")),
+        ("network.features", recipe.network.features, ("placed",)),
+        ("optimiser.name", recipe.optimiser.name, ("stochastic",)),
+    ):
+        if value in wrong:
+            raise ValueError(
+                f'`recipe.{name} = {value!r}` is for surfaces, and `family` has curves. Use `recipe="default"`.'
+            )
+    if recipe.collocation.rule == "kress":
+        _check_even("collocation", recipe.collocation.nodes)
+    _check_even("validation", recipe.validation.nodes)
 
 
 def _check_even(role: str, nodes: int) -> None:
@@ -101,6 +119,8 @@ def check_problem(problem: Any) -> None:
     """Refuses problems that no network here could learn, in words."""
     if not isinstance(problem, Problem):
         raise TypeError(f"`fit` takes a `Problem` first, got {problem!r}. Write `fit(problem)`.")
+    if problem.family.dim == 3:
+        check_field_from_density(problem)
     if sides(problem.family):
         raise ValueError(
             "`fit` learns densities on smooth curves; this family has corners, where the density is infinite. "
@@ -121,7 +141,8 @@ def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> Non
 @eqx.filter_jit
 def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> Strengths:
     """The layers of a density of zero: NaN where they read the data, which are NaN here."""
-    member = problem.member(Kress(16), parameters, dtype, data=False)
+    rule = Duffy(4) if problem.family.dim == 3 else Kress(16)
+    member = problem.member(rule, parameters, dtype, data=False)
     shape = shape_of(problem, dtype)
     kind = complex_dtype(dtype) if shape.is_complex else dtype
     zero = jnp.zeros(member.boundary.s.shape[0] * shape.channels, kind)
@@ -139,6 +160,8 @@ class Shape(eqx.Module):
 
 def shape_of(problem: Problem, dtype: Any) -> Shape:
     """Found by tracing the equation on a few nodes: nothing is computed."""
+    if problem.family.dim == 3:
+        return Shape(1, 0, is_complex(problem, dtype))
     nodes = 8
 
     def trace(parameters):
@@ -162,25 +185,43 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     if network.normal_derivative:
         sizes = sizes[1:]
     output = Output(Fixed(sizes.astype(dtype)), channels, shape.is_complex)
+    if network.kind == "revolved":
+        direction = turning_direction(problem)
+        assert direction is not None and isinstance(problem.family, AbstractSurface), "see `check_in_space`"
+        return Revolved(
+            ParameterInputs(problem.parameters.without([direction]), network.degree),
+            problem.family,
+            output,
+            direction=direction,
+            poles=network.poles,
+            order=network.order,
+            degree=network.harmonics,
+            radial=network.radial,
+            dtype=dtype,
+        )
     inputs = ParameterInputs(problem.parameters, network.degree if network.kind == "deeponet" else 0)
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
             f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} parameters. "
             "Lower it."
         )
-    sight = _sight(problem, network, dtype, first)
     common = {
         "layers": network.layers,
         "neurons": network.neurons,
-        "p": network.p,
         "activation": network.activation,
         "dtype": dtype,
         "key": second,
     }
+    if network.kind == "illuminated":
+        return Illuminated(inputs, problem, output, **common)
+    sight = _sight(problem, network, dtype, first)
+    common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
     else:
         made = DeepONet(inputs, sight, output, deep_trunk=network.deep_trunk, **common)
+    if problem.family.dim == 3 and unknown_has_jacobian(problem):
+        made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made
 
 
@@ -189,7 +230,7 @@ def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArr
         return Harmonics(network.harmonics, len(problem.family.curves))
     if network.features == "gaussian":
         return GaussianFourier(problem.family.dim, network.p, network.scale, dtype, key)
-    return Position(problem.family.dim)
+    return (Placed if network.features == "placed" else Position)(problem.family.dim)
 
 
 def unknown_sizes(rhs: Array, recipe: Recipe, shape: Shape) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity
-from edgewise.geometry import AbstractPlaneFamily, Boundary
+from edgewise.geometry import AbstractFamily, AbstractPlaneFamily, AbstractSurface, Boundary
 from edgewise.geometry.union import turn_of
 from edgewise.learn.networks import AbstractNetwork, joined, unknowns
 from edgewise.problem import Problem
@@ -20,14 +20,15 @@ from edgewise.quadrature import AbstractQuadrature
 class NeuralDensity(AbstractDensity):
     """What the network gives for one member: its values at the nodes of the rule it is read with, and a call anywhere."""
 
-    s: Float[Array, " n"]
+    s: Float[Array, "n ..."]
+    """On a surface two numbers a node."""
     values: Inexact[Array, "... n"]
     """A pair of densities has two rows."""
     parameters: dict[str, Array]
     network: AbstractNetwork
     problem: Problem
 
-    def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
+    def __call__(self, s: Float[Array, "..."]) -> Inexact[Array, "..."]:
         node = _node(self.problem, jnp.asarray(s, self.s.dtype), self.parameters)
         unknown = unknowns(self.network, node, self.parameters)[: self.problem.condition.channels]
         # Only how a density is made from unknowns is asked for, which no number of the representation changes.
@@ -46,9 +47,9 @@ class Reading(eqx.Module):
     features: Any
     """At the rule's own nodes, where they depend on the boundary coordinate alone."""
 
-    def __init__(self, network: AbstractNetwork, rule: AbstractQuadrature, curves: int, dtype: Any):
+    def __init__(self, network: AbstractNetwork, rule: AbstractQuadrature, family: AbstractFamily, dtype: Any):
         self.network = network
-        self.features = jax.vmap(network.features)(_coordinates(rule, curves, dtype)) if network.is_shared else None
+        self.features = jax.vmap(network.features)(_coordinates(rule, family, dtype)) if network.is_shared else None
 
     def unknowns(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
         """As `networks.unknowns`."""
@@ -56,16 +57,22 @@ class Reading(eqx.Module):
             return unknowns(self.network, nodes, parameters)
         code = self.network.encode(parameters)
         values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
-        return joined(_in_order(values, nodes), self.network.scalars(code))
+        on_curves = nodes.x.shape[-1] == 2
+        return joined(_in_order(values, nodes) if on_curves else values, self.network.scalars(code))
 
 
-def _coordinates(rule: AbstractQuadrature, curves: int, dtype: Any) -> Boundary:
+def _coordinates(rule: AbstractQuadrature, family: AbstractFamily, dtype: Any) -> Boundary:
     """The rule's nodes, of which nothing but the coordinate is known."""
     grid = np.asarray(rule.grid()[0])
-    s = jnp.asarray(np.concatenate([grid + 2 * np.pi * turn for turn in range(curves)]), dtype)
-    unknown = jnp.full(s.shape, jnp.nan, dtype)
-    vectors = jnp.stack([unknown, unknown], axis=-1)
-    return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=curves)
+    if isinstance(family, AbstractSurface):
+        steps, components = np.array([1, 0]) * np.arange(family.patches)[:, None], len(family.bodies)
+    else:
+        components = len(family.curves)
+        steps = 2 * np.pi * np.arange(components)
+    s = jnp.asarray(np.concatenate([grid + step for step in steps]), dtype)
+    unknown = jnp.full(len(s), jnp.nan, dtype)
+    vectors = jnp.stack([unknown] * family.dim, axis=-1)
+    return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=components)
 
 
 def _in_order(values: Array, nodes: Boundary) -> Array:
@@ -78,10 +85,15 @@ def _in_order(values: Array, nodes: Boundary) -> Array:
 
 def _node(problem: Problem, s: Array, parameters: Mapping[str, Any]) -> Boundary:
     """One point of the boundary as a node."""
+    if isinstance(problem.family, AbstractSurface):
+        patch, place = problem.family.split(s)
+        everywhere = problem.family.boundary(place[None], jnp.ones(1, s.dtype), parameters)
+        chosen = jax.tree_util.tree_map(lambda leaf: leaf[patch][None], everywhere)
+        return eqx.tree_at(lambda node: node.s, chosen, s[None])
     curves = problem.family.curves
     turn = turn_of(s, len(curves)) if len(curves) > 1 else 0
     grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
-    assert isinstance(problem.family, AbstractPlaneFamily), "only families of curves are learned"
+    assert isinstance(problem.family, AbstractPlaneFamily)
     directions = problem.family.directions(parameters)
     nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(curves, directions, strict=True)]
     chosen = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves)[turn], *nodes)

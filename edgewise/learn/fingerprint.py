@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise.learn.collocation import equation
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress
+from edgewise.quadrature import Duffy, Kress
 
 MEMBERS, NODES = 3, 16
 # Relative; in single precision and on other devices the last digits differ.
@@ -66,9 +66,26 @@ def _values(problem: Problem, given: dict[str, list]) -> dict[str, list]:
 
 @eqx.filter_jit
 def _look(problem: Problem, members: dict[str, Any], count: int) -> tuple[Any, Any, Any]:
+    if problem.family.dim == 3:
+        return jax.vmap(lambda p: _on_surface(problem, p), axis_size=count)(members)
+
     def one(parameters):
         system = equation(problem, Kress(NODES), parameters, jnp.result_type(float))
         probe = jnp.cos(jnp.arange(system.matrix.shape[1]))
         return system.nodes.x, system.rhs, system.matrix @ probe
 
     return jax.vmap(one, axis_size=count)(members)
+
+
+def _on_surface(problem: Problem, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Of one member; in place of the equation, for which panels would have to be looked at, the layers of a fixed density and what
+    they make of the kernel at a point away from it."""
+    member = problem.member(Duffy(4), parameters, jnp.result_type(float))
+    boundary, representation = member.boundary, member.representation
+    probe = jnp.cos(jnp.arange(boundary.x.shape[0]))
+    density = representation.density(boundary, member.condition, probe)
+    strengths = representation.strengths(member, density, jnp.zeros(0))
+    far = jnp.array([3.0, 5.0, 7.0])
+    waves = jax.vmap(lambda x: representation.kernel.fundamental(far - x))(boundary.x)
+    parts = [part[::5] for part in (strengths.single, strengths.double) if part is not None]
+    return boundary.x, member.data, jnp.concatenate([waves[::5], *(part + 0j for part in parts)])

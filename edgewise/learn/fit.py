@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn import recipes
+from edgewise.learn import choices, recipes
 from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import load
@@ -22,10 +22,12 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import is_text
-from edgewise.learn.training import Training, check_members
+from edgewise.learn.space_training import AnySpaceTraining
+from edgewise.learn.training import Training, check_members, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 from edgewise.validation import check_curves, check_numbers
+from edgewise.validation_space import check_surfaces
 
 logger = logging.getLogger("edgewise")
 
@@ -91,7 +93,7 @@ def prepare(
 ) -> Callable[[bool | None], Operator]:
     """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress`."""
     check_problem(problem)
-    recipe = recipes.recipe(recipe, problem) if isinstance(recipe, str) else recipe
+    recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
     if dtype is not None:
         recipe = recipes.with_dtype(recipe, dtype)
     recipe = check_recipe(recipe, problem)
@@ -119,7 +121,9 @@ def prepare(
                 # Only now: what could not be read, a person may still want to mend.
                 folder.tidy()
                 return operator
-            return _Run(Training(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading).go(progress)
+            return _Run(training_for(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading).go(
+                progress
+            )
         finally:
             if folder is not None:
                 folder.close()
@@ -140,6 +144,7 @@ def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     try:
         check_numbers(problem, from_box)
         check_curves(problem, from_box, 16)
+        check_surfaces(problem, from_box, 4)
         check_members(problem, recipe, seed)
         dtype = np.dtype(recipe.dtype)
         check_reads_no_data(problem, {name: value[0].astype(dtype) for name, value in from_box.items()}, dtype)
@@ -153,7 +158,15 @@ def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
 class _Run:
     """The loop of one training run."""
 
-    def __init__(self, training: Training, seed: int, folder: Folder | None, callback: Any, origin: Any, reading: Any):
+    def __init__(
+        self,
+        training: Training | AnySpaceTraining,
+        seed: int,
+        folder: Folder | None,
+        callback: Any,
+        origin: Any,
+        reading: Any,
+    ):
         self.training, self.seed, self.folder, self.callback, self.origin = training, seed, folder, callback, origin
         self.reading = reading
         self.recipe = training.recipe

@@ -18,9 +18,9 @@ from edgewise.geometry.union import turn_of
 
 
 class Fixed(eqx.Module):
-    """An array that belongs to a network and is never trained."""
+    """What belongs to a network and is never trained."""
 
-    value: Array
+    value: Any
 
 
 class ParameterInputs(eqx.Module):
@@ -150,6 +150,20 @@ class Position(AbstractSight):
 
     def __call__(self, node: Boundary) -> Float[Array, " size"]:
         return node.x
+
+
+class Placed(AbstractSight):
+    """Position and normal: faces that are close to each other have almost equal positions."""
+
+    dim: int = eqx.field(static=True)
+    is_shared: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        return 2 * self.dim
+
+    def __call__(self, node: Boundary) -> Float[Array, " size"]:
+        return jnp.concatenate([node.x, node.normal])
 
 
 class GaussianFourier(AbstractSight):

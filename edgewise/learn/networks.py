@@ -263,6 +263,32 @@ class NormalDerivative(AbstractNetwork):
         return self.network.scalars(code)
 
 
+class TimesJacobian(AbstractNetwork):
+    """A network that gives a density, where the unknown of the equation is density times jacobian.
+
+    On a surface the jacobian jumps from patch to patch, which a network that sees positions could not follow.
+    """
+
+    network: AbstractNetwork
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def encode(self, parameters: Mapping[str, Any]) -> Any:
+        return self.network.encode(parameters)
+
+    def features(self, node: Boundary) -> Any:
+        return self.network.features(node), node.jacobian
+
+    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
+        seen, jacobian = features
+        return self.network.decode(code, seen) * jacobian
+
+    def scalars(self, code: Any) -> Inexact[Array, " p"]:
+        return self.network.scalars(code)
+
+
 def unknowns(network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
     """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars."""
     code = network.encode(parameters)

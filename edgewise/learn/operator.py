@@ -20,10 +20,11 @@ from edgewise.learn.tolerance import within
 from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Kress
+from edgewise.quadrature import AbstractQuadrature, Duffy, Kress
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
 from edgewise.validation import Values, check_curves, check_numbers
+from edgewise.validation_space import check_surfaces
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Operator:
             check_numbers(self.problem, values)
             if not np.all(self.problem.parameters.holds(values, count)):
                 check_curves(self.problem, values, count)
+                check_surfaces(self.problem, values, count)
         solution = self._read(self.quadrature, values, count)
         if tol is not None:
             solution = within(solution, tol, lambda rule: self._read(rule, values, count))
@@ -107,7 +109,8 @@ class Operator:
     @property
     def quadrature(self) -> AbstractQuadrature:
         """The rule that the density is read with: finer than that of training."""
-        return Kress(self.recipe.validation.nodes)
+        nodes = self.recipe.validation.nodes
+        return Duffy(nodes) if self.problem.family.dim == 3 else Kress(nodes)
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.parameters.names)
@@ -127,7 +130,7 @@ def _read(
     code: Array,
 ) -> Parts:
     dtype = network_dtype(network)
-    reading = Reading(network, rule, len(problem.family.curves), dtype)
+    reading = Reading(network, rule, problem.family, dtype)
 
     def one(parameters):
         member = problem.member(rule, parameters, dtype, data=False)

@@ -1,34 +1,37 @@
 """Recipes: every choice that `fit` makes, as frozen dataclasses that can be printed, stored and changed."""
 
 import dataclasses
-import math
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-from edgewise.learn.inputs import ParameterInputs
-from edgewise.problem import Problem
-from edgewise.quadrature.rule import next_even
 
 
 @dataclasses.dataclass(frozen=True)
 class NetworkRecipe:
     """The network."""
 
-    kind: Literal["deeponet", "nomad"] = "deeponet"
-    """Linear or nonlinear decoder."""
-    features: Literal["harmonics", "gaussian", "position"] = "harmonics"
-    """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, or the position."""
+    kind: Literal["deeponet", "nomad", "illuminated", "revolved"] = "deeponet"
+    """Linear or nonlinear decoder; on surfaces, for waves, the incident phase times a perceptron, or what bodies of revolution
+    allow."""
+    features: Literal["harmonics", "gaussian", "position", "placed"] = "harmonics"
+    """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the position, or
+    position and normal."""
     layers: int = 2
     """Hidden layers of encoder (branch) and of decoder (trunk)."""
     neurons: int = 20
     p: int = 16
     """Length of a member's code."""
     harmonics: int = 80
-    """The highest wave number of `harmonics`."""
+    """The highest wave number of `harmonics`; of `revolved`, the highest degree of harmonics of the direction."""
     scale: float = 5.0
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
-    """Total degree of the polynomials of the parameters that a DeepONet's branch sees."""
+    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`."""
+    poles: int = 8
+    """How many poles in the parameter `revolved` has beside the polynomials."""
+    order: int = 12
+    """The highest order of waves round the axis of `revolved`."""
+    radial: int = 20
+    """How many polynomials along each generating line `revolved` has."""
     deep_trunk: bool = False
     """Whether a DeepONet's trunk has a perceptron beside its linear map."""
     activation: Literal["gelu", "tanh", "silu", "sin"] = "tanh"
@@ -42,12 +45,18 @@ class NetworkRecipe:
 class CollocationRecipe:
     """Members and nodes on which the equation is asked to hold."""
 
-    rule: Literal["kress", "uniform", "montecarlo"] = "kress"
-    """`kress` asks on its own nodes; the paper's two rules on `targets` apart from theirs."""
+    rule: Literal["kress", "duffy", "uniform", "montecarlo"] = "kress"
+    """`kress` asks on its own nodes, `duffy` on surfaces on `targets` of its own; the paper's two rules on `targets` apart from
+    theirs."""
     members: int = 16
-    """Fixed for `kress` (Chebyshev nodes of one parameter, a lattice in several); drawn anew each step for the others."""
+    """Fixed for `kress` (Chebyshev nodes of one parameter, a lattice in several) and for half of those of `duffy`; drawn anew
+    each step for the others."""
     nodes: int = 192
+    """On a curve; for `duffy` along a side of a patch."""
     targets: int = 100
+    """Of each member; for `duffy` drawn at random from its nodes."""
+    batch: int = 64
+    """How many members of `duffy` stochastic Gauss-Newton takes for one step."""
     chunk: int = 188
     """On surfaces, how many targets of `montecarlo` are worked on at once: memory is in proportion, the result is not touched."""
 
@@ -56,12 +65,15 @@ class CollocationRecipe:
 class OptimiserRecipe:
     """How the residual is made small."""
 
-    name: Literal["gauss-newton", "adam"] = "gauss-newton"
+    name: Literal["gauss-newton", "stochastic", "adam"] = "gauss-newton"
+    """`stochastic` is Gauss-Newton with other members every step."""
     steps: int = 60
     damping: float = 1e-2
     """λ of Levenberg and Marquardt at the start."""
+    momentum: float = 0.8
+    """The share of the last step that `stochastic` starts from."""
     rate: float = 1e-3
-    """Adam's."""
+    """Adam's; the length of the first steps of `stochastic`, which Gauss-Newton has at 1."""
     decay: float = 0.95
     decay_every: int = 20_000
     check_every: int = 1
@@ -102,8 +114,13 @@ LIMITS = {
     "p": (1, 2**16),
     "harmonics": (1, 2**14),
     "degree": (0, 64),
+    "poles": (0, 64),
+    "order": (0, 128),
+    "radial": (2, 64),
+    "batch": (1, 2**12),
+    "momentum": (0.0, 1.0),
     "members": (1, 2**16),
-    "nodes": (8, 2**16),
+    "nodes": (4, 2**16),
     "targets": (1, 2**16),
     "chunk": (1, 2**16),
     "steps": (1, 10**9),
@@ -117,83 +134,8 @@ LIMITS = {
     "floor": (0.0, 1.0),
     "tol": (1e-15, 1.0),
 }
-NAMES = ("default", "best", "paper", "paper-random")
 # Fields that the recipes of older runs do not have; they have the default.
-LATER = {"chunk"}
-
-
-def recipe(name: str, problem: Problem) -> Recipe:
-    """The recipe of this name for a problem: `default` (two cores, a minute), `best` (a GPU, minutes), `paper`, `paper-random`.
-
-    >>> import dataclasses, edgewise as ew
-    >>> fewer = dataclasses.replace(ew.recipe("default", ew.preset("laplace-star")), dtype="float64")
-    >>> fewer.optimiser.name
-    'gauss-newton'
-    """
-    if name not in NAMES:
-        raise ValueError(
-            f'No recipe is called {name!r}; there are {", ".join(NAMES)}. Write `recipe("default", problem)`.'
-        )
-    if not isinstance(problem, Problem):
-        raise TypeError(f'`recipe` takes a `Problem` second, got {problem!r}. Write `recipe("default", problem)`.')
-    if name.startswith("paper"):
-        return _of_the_paper(name, problem)
-    axes = ParameterInputs(problem.parameters, 0).axes
-    degree = _degree(axes, best=name == "best")
-    terms = math.comb(axes + degree, degree)
-    pair = problem.condition.channels == 2
-    nodes = next_even((128 if pair else 192) if name == "default" else (256 if pair else 320))
-    # A code a polynomial, and a few that the perceptron is free to shape.
-    p = terms + 4
-    return Recipe(
-        name,
-        NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 64),
-        # Fewer members than codes would leave the network free between them.
-        CollocationRecipe(members=max(2, p + p // 2) if axes else 1, nodes=nodes),
-        OptimiserRecipe(steps=40 if name == "default" else 100),
-        ValidationRecipe(members=16 if axes else 1, nodes=next_even(4 * nodes // 3)),
-    )
-
-
-def _of_the_paper(name: str, problem: Problem) -> Recipe:
-    """Table 1 of the paper, and its sections: on curves M = 3000, 10 members and 100 targets a step; in space its scattering.
-
-    Of its network in space the paper says only that it is complex: the sizes are those of its Laplace problem, and so is the
-    scale of the frequencies, which is near the wavenumber, 2π. Nodes in space are random under either name.
-    """
-    pair = problem.condition.channels == 2
-    if problem.family.dim == 3:
-        collocation = CollocationRecipe(rule="montecarlo", members=2, nodes=56_000, targets=1880)
-    else:
-        rule = "montecarlo" if name == "paper-random" else "uniform"
-        collocation = CollocationRecipe(rule=rule, members=10, nodes=3000, targets=100)
-    return Recipe(
-        name,
-        NetworkRecipe(
-            kind="nomad",
-            features="gaussian",
-            layers=3,
-            neurons=100,
-            p=100,
-            scale=5.0,
-            activation="gelu",
-            scalars=False,
-            normal_derivative=pair,
-        ),
-        collocation,
-        OptimiserRecipe(name="adam", steps=200_000, rate=1e-3, decay=0.95, decay_every=20_000, check_every=1000),
-        ValidationRecipe(members=16, nodes=256, patience=0, floor=0.0),
-        dtype="float32",
-    )
-
-
-def _degree(axes: int, best: bool) -> int:
-    """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
-    most = 100 if best else 40
-    degree = 16 if best else 11
-    while degree > 1 and math.comb(axes + degree, degree) > most:
-        degree -= 1
-    return degree
+LATER = {"chunk", "poles", "order", "radial", "batch", "momentum"}
 
 
 def with_dtype(recipe: Recipe, dtype: str) -> Recipe:

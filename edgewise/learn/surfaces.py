@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
+from edgewise.geometry import AbstractSurface
 from edgewise.geometry.parameters import names_in
 from edgewise.learn.collocation import Values
 from edgewise.learn.networks import AbstractNetwork, unknowns
@@ -19,8 +20,8 @@ from edgewise.quadrature.sampled import Sampled, sample
 from edgewise.systems import place, prepare
 from edgewise.validation import Settings
 
-# Numbers that the rows of members worked on together may take.
-BATCH_NUMBERS = 2**25
+# Numbers that the rows of members worked on together may take, and how many members these may be.
+BATCH_NUMBERS, TOGETHER = 2**25, 32
 
 
 class Rows(NamedTuple):
@@ -63,13 +64,21 @@ def draw_targets(
 
 def rows_of(problem: Problem, rule: Duffy, values: Values, targets: Int[np.ndarray, "b m"], dtype: Any) -> Rows:
     """The rows at `targets` of members along a first axis; some members at a time."""
-    nodes = rule.num_nodes**2 * rule.panels**2 * problem.family.patches  # pyright: ignore[reportAttributeAccessIssue]
-    step = max(1, BATCH_NUMBERS // (nodes * targets.shape[1]))
+    step = max(1, min(TOGETHER, BATCH_NUMBERS // (nodes_on(problem, rule) * targets.shape[1])))
+    count = len(targets)
     pieces = []
-    for first in range(0, len(targets), step):
-        part = {name: value[first : first + step] for name, value in values.items()}
-        pieces.append(_rows_of(problem, rule, part, targets[first : first + step], np.dtype(dtype)))
-    return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves), *pieces)
+    for first in range(0, count, step):
+        # The last ones are filled up: what is compiled for so many members serves all.
+        some = np.arange(first, first + step) % count
+        part = {name: jnp.asarray(value)[some] for name, value in values.items()}
+        pieces.append(_rows_of(problem, rule, part, targets[some], np.dtype(dtype)))
+    return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *pieces)
+
+
+def nodes_on(problem: Problem, rule: Duffy) -> int:
+    """How many nodes a member has."""
+    assert isinstance(problem.family, AbstractSurface)
+    return problem.family.patches * (rule.panels * rule.num_nodes) ** 2
 
 
 def _rows_of(problem: Problem, rule: Duffy, values: Values, targets: np.ndarray, dtype: np.dtype) -> Rows:

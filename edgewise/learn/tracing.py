@@ -9,7 +9,8 @@ import jax
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.training import Training
+from edgewise.learn.space_training import AnySpaceTraining
+from edgewise.learn.training import Training, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 
@@ -34,7 +35,7 @@ def trace(
         look_every: Steps between two looks; the recipe's own if left out.
         watch: Called with every record.
     """
-    training = Training(problem, recipe, seed)
+    training = training_for(problem, recipe, seed)
     state = training.start()
     total = recipe.optimiser.steps
     count = min(look_every or recipe.optimiser.check_every, total)
@@ -63,7 +64,9 @@ def trace(
     return operator, records
 
 
-def _operator(training: Training, network: AbstractNetwork, seed: int, stats: dict[str, Any]) -> Operator:
+def _operator(
+    training: Training | AnySpaceTraining, network: AbstractNetwork, seed: int, stats: dict[str, Any]
+) -> Operator:
     network = in_precision(network, working_dtype(None))
     result = FitResult("unconverged", "traced, not judged")
     return Operator(training.problem, network, training.recipe, [], result, stats, {}, seed)

@@ -25,8 +25,9 @@ from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
+from edgewise.learn.space_training import AnySpaceTraining, training_in_space
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress
+from edgewise.quadrature import Duffy, Kress
 from edgewise.validation import check_data
 
 # Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
@@ -111,6 +112,11 @@ class Training:
         return mean_square(network, self.problem, self.recipe.collocation, key, self.dtype)
 
 
+def training_for(problem: Problem, recipe: Recipe, seed: int) -> Training | AnySpaceTraining:
+    """A run on curves or on surfaces."""
+    return (training_in_space if problem.family.dim == 3 else Training)(problem, recipe, seed)
+
+
 def _keys(seed: int) -> Array:
     """For the network's start, the validation members, and what the steps draw."""
     return jax.random.split(jax.random.key(seed), 3)
@@ -127,7 +133,8 @@ def most_precise(dtype: np.dtype) -> np.dtype:
 
 def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     """Refuses data that `solve` would refuse, or whose squares leave the range of numbers, on the members of a run."""
-    dtype, rule = np.dtype(recipe.dtype), Kress(recipe.validation.nodes)
+    dtype = np.dtype(recipe.dtype)
+    rule = Duffy(4) if problem.family.dim == 3 else Kress(recipe.validation.nodes)
     precise = most_precise(dtype)
     trained = training_members(problem.parameters, recipe.collocation.members, precise)
     for members, count in (

@@ -2,7 +2,13 @@
 
 import equinox as eqx
 
-from edgewise.presets import biharmonic_star, laplace_quadratic, laplace_star
+from edgewise.presets import (
+    biharmonic_star,
+    helmholtz_ellipsoids,
+    helmholtz_halfballs,
+    laplace_quadratic,
+    laplace_star,
+)
 from edgewise.problem import Problem
 
 # Every file has a `problem()`; the first line of its docstring is what `edgewise list` shows.
@@ -10,6 +16,8 @@ PRESETS = {
     "laplace-star": laplace_star,
     "laplace-quadratic": laplace_quadratic,
     "biharmonic-star": biharmonic_star,
+    "helmholtz-halfballs": helmholtz_halfballs,
+    "helmholtz-ellipsoids": helmholtz_ellipsoids,
 }
 
 

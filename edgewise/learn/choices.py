@@ -1,0 +1,176 @@
+"""Which recipe suits a problem: `recipe`, by name."""
+
+import math
+
+import jax
+import numpy as np
+
+from edgewise.geometry import Direction
+from edgewise.geometry.parameters import Parameter
+from edgewise.kernels import Helmholtz
+from edgewise.learn.inputs import ParameterInputs
+from edgewise.learn.recipes import (
+    CollocationRecipe,
+    NetworkRecipe,
+    OptimiserRecipe,
+    Recipe,
+    ValidationRecipe,
+)
+from edgewise.potentials import CombinedField, PlaneWave
+from edgewise.problem import Problem
+from edgewise.quadrature import Duffy
+from edgewise.quadrature.rule import next_even
+
+NAMES = ("default", "best", "paper", "paper-random")
+
+
+def recipe(name: str, problem: Problem) -> Recipe:
+    """The recipe of this name for a problem: `default` (two cores, a minute), `best` (a GPU, minutes), `paper`, `paper-random`.
+
+    >>> import dataclasses, edgewise as ew
+    >>> fewer = dataclasses.replace(ew.recipe("default", ew.preset("laplace-star")), dtype="float64")
+    >>> fewer.optimiser.name
+    'gauss-newton'
+    """
+    if name not in NAMES:
+        raise ValueError(
+            f'No recipe is called {name!r}; there are {", ".join(NAMES)}. Write `recipe("default", problem)`.'
+        )
+    if not isinstance(problem, Problem):
+        raise TypeError(f'`recipe` takes a `Problem` second, got {problem!r}. Write `recipe("default", problem)`.')
+    if name.startswith("paper"):
+        return _of_the_paper(name, problem)
+    if problem.family.dim == 3:
+        return _in_space(name, problem)
+    axes = ParameterInputs(problem.parameters, 0).axes
+    degree = _degree(axes, best=name == "best")
+    terms = math.comb(axes + degree, degree)
+    pair = problem.condition.channels == 2
+    nodes = next_even((128 if pair else 192) if name == "default" else (256 if pair else 320))
+    # A code a polynomial, and a few that the perceptron is free to shape.
+    p = terms + 4
+    return Recipe(
+        name,
+        NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 64),
+        # Fewer members than codes would leave the network free between them.
+        CollocationRecipe(members=max(2, p + p // 2) if axes else 1, nodes=nodes),
+        OptimiserRecipe(steps=40 if name == "default" else 100),
+        ValidationRecipe(members=16 if axes else 1, nodes=next_even(4 * nodes // 3)),
+    )
+
+
+def _of_the_paper(name: str, problem: Problem) -> Recipe:
+    """Table 1 of the paper, and its sections: on curves M = 3000, 10 members and 100 targets a step; in space its scattering.
+
+    Of its network in space the paper says only that it is complex: the sizes are those of its Laplace problem, and so is the
+    scale of the frequencies, which is near the wavenumber, 2π. Nodes in space are random under either name.
+    """
+    pair = problem.condition.channels == 2
+    if problem.family.dim == 3:
+        collocation = CollocationRecipe(rule="montecarlo", members=2, nodes=56_000, targets=1880)
+    else:
+        rule = "montecarlo" if name == "paper-random" else "uniform"
+        collocation = CollocationRecipe(rule=rule, members=10, nodes=3000, targets=100)
+    return Recipe(
+        name,
+        NetworkRecipe(
+            kind="nomad",
+            features="gaussian",
+            layers=3,
+            neurons=100,
+            p=100,
+            scale=5.0,
+            activation="gelu",
+            scalars=False,
+            normal_derivative=pair,
+        ),
+        collocation,
+        OptimiserRecipe(name="adam", steps=200_000, rate=1e-3, decay=0.95, decay_every=20_000, check_every=1000),
+        ValidationRecipe(members=16, nodes=256, patience=0, floor=0.0),
+        dtype="float32",
+    )
+
+
+def _degree(axes: int, best: bool) -> int:
+    """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
+    most = 100 if best else 40
+    degree = 16 if best else 11
+    while degree > 1 and math.comb(axes + degree, degree) > most:
+        degree -= 1
+    return degree
+
+
+def turning_direction(problem: Problem) -> str | None:
+    """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is none."""
+    data, family = problem.data, problem.family
+    if not (getattr(family, "meridians", 0) and isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)):
+        return None
+    soft = isinstance(problem.representation, CombinedField) and not problem.condition.takes_flux
+    spec = dict(problem.parameters.specs)[data.direction.name]
+    return data.direction.name if soft and isinstance(spec, Direction) else None
+
+
+def _in_space(name: str, problem: Problem) -> Recipe:
+    best = name == "best"
+    direction = turning_direction(problem)
+    if direction is None:
+        return _for_any_surface(best, problem)
+    across, away, k = _waves(problem)
+    others = ParameterInputs(problem.parameters.without([direction]), 0).axes
+    # Waves round the axis, and of the direction, beyond which harmonics of a plane wave on the body fall off.
+    order, degree = math.ceil(k * across) + 5, math.ceil(k * away) + 6
+    nodes = math.ceil(6 + 0.6 * k * across) + (2 if best else 0)
+    return Recipe(
+        name,
+        NetworkRecipe(
+            kind="revolved",
+            order=order,
+            harmonics=degree,
+            radial=math.ceil(10 + 1.5 * k * across) if best else math.ceil(8 + 1.2 * k * across),
+            degree=_degree(others, best) if others != 1 else (10 if best else 7),
+            poles=(8 if best else 6) if others == 1 else 0,
+        ),
+        CollocationRecipe(rule="duffy", members=128 if best else 64, nodes=nodes, targets=72 if best else 56),
+        OptimiserRecipe(steps=60 if best else 24),
+        ValidationRecipe(members=16, nodes=nodes + 1),
+    )
+
+
+def _for_any_surface(best: bool, problem: Problem) -> Recipe:
+    is_lit = isinstance(problem.data, PlaneWave)
+    _, away, k = _waves(problem)
+    nodes = max(8, math.ceil(5 + 0.5 * k * away))
+    return Recipe(
+        "best" if best else "default",
+        NetworkRecipe(
+            kind="illuminated" if is_lit else "nomad",
+            features="placed",
+            layers=4 if best else 3,
+            neurons=100 if best else 32,
+            p=32,
+        ),
+        CollocationRecipe(
+            rule="duffy", members=512 if best else 64, nodes=nodes, targets=40 if best else 24, batch=64 if best else 16
+        ),
+        OptimiserRecipe(
+            name="stochastic", steps=600 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=50
+        ),
+        ValidationRecipe(members=16, nodes=nodes + 1, patience=0, tol=1e-1),
+    )
+
+
+def _waves(problem: Problem) -> tuple[float, float, float]:
+    """The largest distance from the third axis, that from the origin, and the largest wavenumber, over members of the box."""
+    draws = problem.parameters.extremes(jax.random.key(0), 6)
+    across, away, k = 0.0, 0.0, 0.0
+    for i in range(6):
+        member = {name: value[i] for name, value in draws.items()}
+        x = np.asarray(Duffy(4).place(problem.family, member, float).x)
+        across = max(across, float(np.max(np.linalg.norm(x[:, :2], axis=-1))))
+        away = max(away, float(np.max(np.linalg.norm(x, axis=-1))))
+        kernel = problem.representation.kernel
+        if isinstance(kernel, Helmholtz):
+            wavenumber = kernel.wavenumber
+            value = member[wavenumber.name] if isinstance(wavenumber, Parameter) else wavenumber
+            k = max(k, float(np.abs(np.asarray(value))))
+    return across, away, k
