@@ -15,6 +15,8 @@ from edgewise.potentials import Clamped, Dirichlet, Member, Side
 from edgewise.potentials.evaluate import Field
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
+from edgewise.special import on_sphere
+from edgewise.systems import preconditioner
 
 Of = Literal["field", "far_field"]
 
@@ -25,6 +27,8 @@ LATTICE, POSITIONS, DEPTHS = 512, 32, (0.03, 0.08, 0.2)
 # Outside, a few points this many sizes away.
 AFAR, AFAR_POINTS = 10.0, 16
 DIRECTIONS = 256
+# Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
+ROUNDING = 16.0
 
 
 @eqx.filter_jit
@@ -42,10 +46,9 @@ def solve_for_error(
     member = eqx.tree_at(lambda m: (m.data, m.charge), member, (data, jnp.zeros_like(member.charge)))
     rhs = representation.rhs(member)
     count = boundary.s.shape[0]
-    precondition = linear.circle_preconditioner(representation.orders(condition), count, boundary.components)
     rhs = rhs.astype(jnp.result_type(matrix, rhs))
     tol = max(TOL, 64 * float(jnp.finfo(rhs.real.dtype).eps))
-    unknown, _, reached = linear.gmres(lambda x: matrix @ x, rhs, tol=tol, precondition=precondition)
+    unknown, _, reached = linear.gmres(lambda x: matrix @ x, rhs, tol=tol, precondition=preconditioner(member))
     # Where it does not converge the equation is next to singular, and the error may be anything.
     unknown = jnp.where(reached <= tol, unknown, jnp.inf)
     n = count * condition.channels
@@ -57,8 +60,7 @@ def solve_for_error(
 def norms(fields: tuple[Field, Field], member: Member, missed: Array, of: Of) -> tuple[Array, Array]:
     """The norms of the error and of the solution."""
     if of == "far_field":
-        angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
-        directions = jnp.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=-1), member.boundary.x.dtype)
+        directions = jnp.asarray(circle(DIRECTIONS), member.boundary.x.dtype)
         far = [jax.lax.map(field.far, directions, batch_size=64) for field in fields]
         error, solution = (jnp.sqrt(2 * np.pi * jnp.mean(jnp.abs(values) ** 2)) for values in far)
         return error, solution
@@ -77,22 +79,29 @@ def _largest_at(points: Array, field: Field, trace: Array) -> Float[Array, ""]:
     return jnp.maximum(jnp.max(jnp.abs(trace)), jnp.max(jnp.where(right & ~close, jnp.abs(value), 0)))
 
 
-def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m 2"]:
+def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m d"]:
     """Points off the boundary, some of them on the wrong side: a lattice over the curves, others at three depths, and afar."""
     x, size = boundary.x, extent(boundary)
+    dim = x.shape[-1]
     low, high = jnp.min(x, axis=0), jnp.max(x, axis=0)
     room = 0.0 if side == "interior" else size
-    # The lattice of Roberts: powers of the root of x³ = x + 1.
-    lattice = np.mod(np.arange(1, LATTICE + 1)[:, None] * 1.32471795724474602596 ** -np.arange(1.0, 3), 1)
+    # The lattice of Roberts: powers of the root of x³ = x + 1, in space of x⁴ = x + 1.
+    root = {2: 1.32471795724474602596, 3: 1.22074408460575947536}[dim]
+    lattice = np.mod(np.arange(1, LATTICE + 1)[:, None] * root ** -np.arange(1.0, dim + 1), 1)
     spread = low - room + (high - low + 2 * room) * lattice
     pick = np.linspace(0, len(x), POSITIONS, endpoint=False).astype(int)
     signs = {"interior": (-1,), "exterior": (1,), "both": (-1, 1)}[side]
     off = [x[pick] + sign * depth * size * boundary.normal[pick] for sign in signs for depth in DEPTHS]
-    angle = 2 * np.pi * np.arange(AFAR_POINTS) / AFAR_POINTS
-    afar = (low + high) / 2 + AFAR * size * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    afar = (low + high) / 2 + AFAR * size * (circle(AFAR_POINTS) if dim == 2 else on_sphere(3)[0])
     return jnp.concatenate([spread, *off] + ([] if side == "interior" else [afar.astype(x.dtype)])).astype(x.dtype)
 
 
+def circle(count: int) -> Float[np.ndarray, "n 2"]:
+    """Directions in the plane."""
+    angle = 2 * np.pi * np.arange(count) / count
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
 def extent(boundary: Boundary) -> Float[Array, ""]:
-    """The longer side of the box around the curves."""
+    """The longest side of the box around the boundary."""
     return jnp.max(jnp.ptp(boundary.x, axis=0))

@@ -20,14 +20,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.error_field import AFAR, Of, extent, norms, solve_for_error
+from edgewise.error_field import AFAR, ROUNDING, Of, extent, norms, solve_for_error
+from edgewise.estimate_space import terms_in_space
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
 from edgewise.misfit import between, field_of, misfit
 from edgewise.potentials import Dirichlet, Member, Strengths
 from edgewise.potentials.evaluate import Field
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded
+from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 from edgewise.special import interpolate, resample, wave_numbers
 from edgewise.systems import assemble, finer_rule, one_by_one
 
@@ -35,8 +36,6 @@ from edgewise.systems import assemble, finer_rule, one_by_one
 SAFETY = 1.5
 # Coordinates in [0, 2π) that no equispaced nodes have in common: multiples of the golden ratio.
 BETWEEN = 2 * np.pi * np.mod(np.arange(1, 65) * (np.sqrt(5) - 1) / 2, 1)
-# Sums of n terms are rounded by some multiple of eps times the sum of their sizes.
-ROUNDING = 16.0
 
 
 class ErrorEstimate(eqx.Module):
@@ -87,6 +86,8 @@ def estimate(
     words = refusal(problem, of)
     if words:
         raise ValueError(words)
+    if isinstance(quadrature, Duffy):
+        return _in_space(problem, quadrature, parameters, strengths, of)
 
     def one(member):
         parameters, strengths = member
@@ -111,11 +112,6 @@ def refusal(problem: Problem, of: Any = "field") -> str | None:
         return (
             f'`of="far_field"` is for waves outside; this is `{kernel.name}` on side "{problem.side}". Leave it out: '
             "`error_estimate()`."
-        )
-    if kernel.dim == 3:
-        return (
-            "There is no estimate for surfaces; expected curves. `residual()` has the misfit on the boundary, and `solve(problem, "
-            "quadrature=Duffy(n))` with more nodes shows what changes."
         )
     if kernel.order == 4 and problem.side != "interior":
         return (
@@ -145,6 +141,18 @@ def _estimate(
     stability = SAFETY * largest / _positive(_largest(member, missed))
     value = _known(stability * (misfit + hidden) + rounding)
     return ErrorEstimate(value, value / _positive(size), False, *terms, stability=stability)
+
+
+def _in_space(
+    problem: Problem, quadrature: Duffy, parameters: Mapping[str, Array], strengths: Strengths, of: Of
+) -> ErrorEstimate:
+    """Of every member. Never a bound: between the nodes of a surface nothing is known for certain."""
+    solved = of == "far_field" or not obeys_maximum(problem)
+    found = terms_in_space(problem, quadrature, parameters, strengths, of, solved)
+    stability = SAFETY * found.error / _positive(found.misfit)
+    value = _known(stability * (found.misfit + found.hidden) + found.rounding)
+    terms = (found.misfit, found.hidden, found.rounding)
+    return ErrorEstimate(value, value / _positive(found.size), False, *terms, stability=stability)
 
 
 _field = eqx.filter_jit(field_of)

@@ -1,4 +1,4 @@
-"""A density made better: GMRES on twice the nodes, started from what is known already."""
+"""A density made better: GMRES on finer nodes, started from what is known already."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +13,21 @@ from edgewise import linear
 from edgewise.potentials import Member, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.quadrature.operators import AbstractOperator
 from edgewise.special import resample
-from edgewise.systems import Parts, System, finer_rule, finish, one_by_one, prepare
+from edgewise.systems import (
+    LARGEST,
+    Parts,
+    System,
+    each_system,
+    finer_rule,
+    finish,
+    over_members,
+    preconditioner,
+    prepare,
+    without_pairs,
+)
 from edgewise.validation import Settings
 
 # A relative residual below this many roundings is not to be had: sums of that many terms do not come out better.
@@ -23,7 +35,7 @@ LEAST_ROUNDINGS = 64
 
 
 class Factorisation(eqx.Module):
-    """One member's equation on twice the nodes, inverted: a preconditioner for the members near it.
+    """One member's equation on the finer nodes of `refine`, inverted: a preconditioner for the members near it.
 
     Made by `solution.factorise()`, once; `other.refine(tol, neighbour=...)` takes it.
     """
@@ -35,8 +47,12 @@ def factorise(
     problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: np.dtype
 ) -> Factorisation:
     """Of the one member along the first axis of the parameters."""
-    _check_plane(problem, "factorise")
     system = prepare(problem, finer_rule(quadrature), dict(parameters), 1, Settings("direct", 1.0, dtype, None))
+    if isinstance(system.matrix, AbstractOperator):
+        raise ValueError(
+            f"`factorise` holds the matrix of the finer nodes, which are {system.rhs.shape[1]}; expected at most {LARGEST}. Take fewer "
+            "nodes, or use `refine(tol)` without a neighbour, which holds no matrix."
+        )
     return Factorisation(_invert(system.matrix[0]))
 
 
@@ -49,29 +65,19 @@ def refine(
     neighbour: Factorisation | None = None,
 ) -> Parts:
     """Every member along the first axis of parameters and strengths, one after the other."""
-    _check_plane(problem, "refine")
     dtype = np.dtype(strengths.polynomial.real.dtype)
     settings = Settings("gmres", check_tol(tol, dtype), dtype, None)
-    finer = finer_rule(quadrature)
 
-    def one(member):
-        parameters, strengths = jax.tree_util.tree_map(lambda leaf: leaf[None], member)
-        system = prepare(problem, finer, parameters, 1, settings)
-        guess = _guess(system.member, quadrature, strengths)
+    def one(system: System, strengths: Strengths):
+        guess = first_guess(system.member, quadrature, strengths)
         inverse = None if neighbour is None else _inverse(neighbour, guess.shape[-1])
-        unknown, warm, cold, residual = _iterate(system, guess, inverse, settings.tol)
+        known = system._replace(member=without_pairs(system.member))
+        unknown, warm, cold, residual = _iterate(known, guess, inverse, settings.tol)
         *parts, stats = finish(system.member, unknown, warm, residual, settings)
-        whole = (*parts, stats | {"cold_applications": cold})
-        return jax.tree_util.tree_map(lambda leaf: leaf[0], whole)
+        return (*parts, stats | {"cold_applications": cold})
 
-    return one_by_one(one, (dict(parameters), strengths), strengths.polynomial.shape[0])
-
-
-def _check_plane(problem: Problem, verb: str) -> None:
-    if problem.family.dim == 3:
-        raise ValueError(
-            f"`{verb}` is for curves; `family` has surfaces. Solve again with more nodes: `solve(problem, quadrature=Duffy(16))`."
-        )
+    count = strengths.polynomial.shape[0]
+    return each_system(one, problem, finer_rule(quadrature), (dict(parameters), strengths), count, settings)
 
 
 def least_tol(dtype: Any) -> float:
@@ -102,7 +108,7 @@ def _inverse(neighbour: Any, unknowns: int) -> Array:
         )
     if neighbour.inverse.shape[0] != unknowns:
         raise ValueError(
-            f"`neighbour` has {neighbour.inverse.shape[0]} unknowns, this solution on twice its nodes {unknowns}; expected another "
+            f"`neighbour` has {neighbour.inverse.shape[0]} unknowns, this solution on finer nodes {unknowns}; expected another "
             "member of the same problem on the same nodes, `other.factorise()`."
         )
     return neighbour.inverse
@@ -113,14 +119,20 @@ def _invert(matrix: Array) -> Array:
     return jnp.asarray(np.linalg.inv(np.asarray(matrix))) if is_concrete(matrix) else jnp.linalg.inv(matrix)
 
 
+def first_guess(member: Member, coarse: AbstractQuadrature, strengths: Strengths) -> Inexact[Array, "b n"]:
+    """The unknowns on the finer nodes of the members: what the strengths are between theirs."""
+    return _guess(without_pairs(member), coarse, strengths)
+
+
 @eqx.filter_jit
 def _guess(member: Member, coarse: AbstractQuadrature, strengths: Strengths) -> Inexact[Array, "b n"]:
-    """The unknowns on the finer nodes: what the strengths are between theirs."""
     curves, finer = member.boundary.components, member.quadrature
-    # Rules that are graded to corners have no node at σ = 0.
-    shift = float(finer.grid()[0][0] - coarse.grid()[0][0])
 
     def spread(values):
+        if isinstance(coarse, Duffy):
+            return coarse.spread(values, finer.num_nodes)
+        # Rules that are graded to corners have no node at σ = 0.
+        shift = float(finer.grid()[0][0] - coarse.grid()[0][0])
         split = values.reshape(curves, -1)
         return jax.vmap(lambda curve: resample(curve, finer.num_nodes, shift))(split).reshape(-1)
 
@@ -139,8 +151,7 @@ def _iterate(system: System, guess: Array, inverse: Array | None, tol: float) ->
     """
 
     def one(member, matrix, rhs, guess):
-        orders, count = member.representation.orders(member.condition), member.boundary.s.shape[0]
-        precondition = linear.circle_preconditioner(orders, count, member.boundary.components)
+        precondition = preconditioner(member)
         if inverse is not None:
             precondition = lambda x: (inverse @ x).astype(x.dtype)
 
@@ -155,4 +166,4 @@ def _iterate(system: System, guess: Array, inverse: Array | None, tol: float) ->
         # The guess itself takes one application.
         return guess + precondition(correction), steps + 1, cold, reached * share
 
-    return jax.vmap(one)(*system, guess)
+    return over_members(one, *system, guess)

@@ -10,22 +10,22 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import AbstractDensity, NodalDensity, PanelDensity
+from edgewise.error_field import circle
 from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, misfit, misfits_in_space
-from edgewise.potentials import Strengths
+from edgewise.potentials import Member, Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
-from edgewise.potentials.surface_field import SurfaceField, evaluate_space
+from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 from edgewise.refinement import Factorisation, factorise, refine
 from edgewise.result import Code, Result
-from edgewise.special import on_sphere
-from edgewise.systems import finer_rule
-from edgewise.validation import check_chunk
+from edgewise.systems import finer_rule, one_by_one, over_members, place
+from edgewise.validation import Settings, check_chunk
 
 
 class Solution(eqx.Module):
@@ -116,19 +116,16 @@ class Solution(eqx.Module):
         """The scattering cross-section ∫ |u_inf|² over all directions."""
         self._check_radiates("cross_section")
         x = self.boundary.x
-        k = bind(self.problem.representation.kernel, self.parameters).wavenumber  # pyright: ignore
-        space = self.problem.family.dim == 3
-        count = 48 if space else 4 * x.shape[-2]
+        bound: Any = bind(self.problem.representation.kernel, self.parameters)
+        if self.problem.family.dim == 3:
+            directions, weights = on_sphere_of(bound, x if self.batched else x[None])
+            return jnp.abs(self.far_field(directions)) ** 2 @ jnp.asarray(weights, x.dtype)
+        count, k = 4 * x.shape[-2], bound.wavenumber
         if is_concrete(x, k):
             # |u_inf|² has no faster waves in the angle than twice k times the diameter.
             size = np.max(np.linalg.norm(np.ptp(np.asarray(x), axis=-2), axis=-1))
-            waves = int(np.max(np.asarray(k)) * size)
-            count = 20 + waves if space else 128 + 4 * waves
-        if space:
-            directions, weights = on_sphere(count)
-            return jnp.abs(self.far_field(directions)) ** 2 @ jnp.asarray(weights, x.dtype)
-        angle = 2 * np.pi * np.arange(count) / count
-        far = self.far_field(jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1))
+            count = 128 + 4 * int(np.max(np.asarray(k)) * size)
+        far = self.far_field(jnp.asarray(circle(count)))
         return 2 * np.pi * jnp.mean(jnp.abs(far) ** 2, axis=-1)
 
     def residual(self) -> Inexact[Array, "... m"]:
@@ -141,10 +138,10 @@ class Solution(eqx.Module):
         return residual if self.batched else residual[0]
 
     def error_estimate(self, of: Literal["field", "far_field"] = "field") -> ErrorEstimate:
-        """How wrong this solution is, from its misfit on the boundary, on twice the nodes.
+        """How wrong this solution is, from its misfit on the boundary, on twice the nodes; on a surface on two more along a side.
 
-        For Dirichlet data of Laplace's equation a bound of the error anywhere in the domain. Elsewhere an estimate of the largest
-        error: the misfit times the stability constant of this member, for which its equation is solved.
+        For Dirichlet data of Laplace's equation on curves a bound of the error anywhere in the domain. Elsewhere an estimate of the
+        largest error: the misfit times the stability constant of this member, for which its equation is solved.
 
         Arguments:
             of: "field", in the sup norm; or for waves outside "far_field", in the l2 norm over all directions.
@@ -153,13 +150,13 @@ class Solution(eqx.Module):
         return found if self.batched else found[0]
 
     def refine(self, tol: float, *, neighbour: Factorisation | None = None) -> "Solution":
-        """A better solution: GMRES on twice the nodes, started from this one's density.
+        """A better solution: GMRES on twice the nodes (on a surface half as many again along a side), started from this density.
 
         Whatever the density is, learned or solved on too few nodes, the result is a solved one. `stats` has the applications of
         the equation that it took and those that a start from zero takes.
 
         Arguments:
-            tol: The relative residual of the equation on twice the nodes.
+            tol: The relative residual of the equation on those nodes.
             neighbour: Another member's equation, inverted, as preconditioner: `other.factorise()`.
         """
         parts = refine(self.problem, self.quadrature, *self._with_member_axis(), tol, neighbour)
@@ -167,7 +164,7 @@ class Solution(eqx.Module):
         return solution if self.batched else solution[0]
 
     def factorise(self) -> Factorisation:
-        """This member's equation on twice the nodes, inverted: for `refine` of members near it."""
+        """This member's equation on the nodes of `refine`, inverted: for members near it."""
         if self.batched:
             raise ValueError(
                 f"A batch of {len(self)} members has no one factorisation; pick a member: `solution[0].factorise()`."
@@ -191,7 +188,8 @@ class Solution(eqx.Module):
         if is_concrete(values) and not np.all(np.isfinite(np.asarray(values))):
             raise ValueError(f"`values` is not finite; {expected}.")
         batch = values if self.batched else values[None]
-        strengths = _strengths(self.problem, self.quadrature, *self._with_member_axis(), batch)
+        given = (self.problem, self.quadrature, *self._with_member_axis(), batch)
+        strengths = _strengths_in_space(*given) if isinstance(self.quadrature, Duffy) else _strengths(*given)
         if isinstance(known, PanelDensity):
             density = eqx.tree_at(lambda d: d.values, known, values)
         else:
@@ -341,8 +339,30 @@ def _strengths(
 ) -> Strengths:
     def one(parameters, strengths, values):
         member = problem.member(quadrature, parameters, values.real.dtype)
-        count = member.boundary.s.shape[0] * member.condition.channels
-        polynomial = member.representation.unknown(member, strengths)[count:]
-        return member.representation.strengths(member, values, polynomial)
+        return _strengths_of(member, strengths, values)
 
     return jax.vmap(one)(parameters, strengths, values)
+
+
+def _strengths_in_space(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+    values: Array,
+) -> Strengths:
+    """In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths."""
+    settings = Settings("direct", 1.0, np.dtype(values.real.dtype), None)
+
+    def one(given):
+        parameters, *rest = jax.tree_util.tree_map(lambda leaf: leaf[None], given)
+        found = over_members(_strengths_of, place(problem, quadrature, parameters, 1, settings), *rest)
+        return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
+
+    return one_by_one(one, (parameters, strengths, values), len(values))
+
+
+def _strengths_of(member: Member, strengths: Strengths, values: Array) -> Strengths:
+    count = member.boundary.s.shape[0] * member.condition.channels
+    polynomial = member.representation.unknown(member, strengths)[count:]
+    return member.representation.strengths(member, values, polynomial)

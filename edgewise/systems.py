@@ -41,15 +41,21 @@ class System(NamedTuple):
 
 def prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> System:
     """In two steps compiled apart: seeing both, XLA would compute a node again for every pair it is part of."""
-    member = place(problem, rule, values, count, settings.dtype)
-    if isinstance(rule, Duffy):
-        # Afterwards: the number of close pairs is another for every member, and what is compiled should not depend on it.
-        known = dataclasses.replace(
-            ready(problem, rule, values, count, settings.dtype), rows=rows_at_once(member, settings)
-        )
-        known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), known)
-        member = dataclasses.replace(member, quadrature=known)
+    member = place(problem, rule, values, count, settings)
     return System(member, *assemble(member))
+
+
+def place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> Member:
+    """Members along a first axis, which know the pairs of nodes and panels that are close on any of them."""
+    member = on_nodes(problem, rule, values, count, settings.dtype)
+    if not isinstance(rule, Duffy):
+        return member
+    # Afterwards: the number of close pairs is another for every member, and what is compiled should not depend on it.
+    known = dataclasses.replace(
+        ready(problem, rule, values, count, settings.dtype), rows=rows_at_once(member, settings)
+    )
+    known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), known)
+    return dataclasses.replace(member, quadrature=known)
 
 
 def rows_at_once(member: Member, settings: Settings) -> int | None:
@@ -93,8 +99,61 @@ def one_by_one(function: Callable[[Any], Any], members: Any, count: int) -> Any:
     return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *each)
 
 
+def each_system(
+    function: Callable[[System, Any], Any],
+    problem: Problem,
+    rule: AbstractQuadrature,
+    members: tuple[Values, Any],
+    count: int,
+    settings: Settings,
+) -> Any:
+    """A function of a member's equation and of what belongs to it, of each along the first axis of `members`, parameters first.
+
+    One after the other, as `one_by_one`. The function sees and returns batches of one. On a surface, where assembling is the cost,
+    members that differ in their data alone share a matrix.
+    """
+
+    def alone(member):
+        parameters, given = jax.tree_util.tree_map(lambda leaf: leaf[None], member)
+        found = function(prepare(problem, rule, parameters, 1, settings), given)
+        return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
+
+    if not isinstance(rule, Duffy) or not is_concrete(*jax.tree_util.tree_leaves(members)):
+        return one_by_one(alone, members, count)
+    found = {}
+    for group in _alike(problem, rule, members[0], count, settings.dtype):
+        system = None
+        for i in group:
+            parameters, given = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], members)
+            if system is None:
+                system = prepare(problem, rule, parameters, 1, settings)
+            else:
+                system = _with_data_of(problem, rule, parameters, system, settings)
+            found[i] = function(system, given)
+    return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves), *(found[i] for i in range(count)))
+
+
+def _alike(problem: Problem, rule: Duffy, values: Values, count: int, dtype: np.dtype) -> list[list[int]]:
+    """Members of one and the same equation, by their places: those that differ in the data alone."""
+    groups: dict[Any, list[int]] = {}
+    for i in range(count):
+        member = on_nodes(problem, rule, {name: value[i : i + 1] for name, value in values.items()}, 1, dtype)
+        equation = (member.boundary, member.value_weight, member.representation)
+        key = tuple(np.asarray(leaf).tobytes() for leaf in jax.tree_util.tree_leaves(equation))
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _with_data_of(problem: Problem, rule: Duffy, values: Values, system: System, settings: Settings) -> System:
+    """The system of another member that has the same equation."""
+    member = on_nodes(problem, rule, values, 1, settings.dtype)
+    member = dataclasses.replace(member, quadrature=system.member.quadrature)
+    rhs = over_members(lambda member: member.representation.rhs(member), member)
+    return System(member, system.matrix, rhs.astype(system.rhs.dtype))
+
+
 def finer_rule(rule: AbstractQuadrature) -> AbstractQuadrature:
-    """The same with twice the nodes."""
+    """The same with twice the nodes, on surfaces with half as many again along a side."""
     return rule.finer() if isinstance(rule, Duffy) else dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
 
 
@@ -114,12 +173,12 @@ def solve_system(system: System, settings: Settings) -> Parts:
             jnp.zeros(count, rhs.real.dtype),
         )
     else:
-        unknown, applications, residual = _iterate(member, matrix, rhs, settings)
+        unknown, applications, residual = _iterate(without_pairs(member), matrix, rhs, settings)
     return finish(member, unknown, applications, residual, settings)
 
 
 @eqx.filter_jit
-def place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
+def on_nodes(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> Member:
     # `axis_size` alone makes the batch where a problem has no parameters.
     return jax.vmap(lambda p: problem.member(rule, p, dtype), axis_size=count)(values)
 
@@ -142,7 +201,7 @@ def _assemble(member: Member) -> tuple[Array, Array]:
             return matrix, rhs.astype(jax.eval_shape(matrix.apply, rhs).dtype)
         return matrix, rhs.astype(jnp.result_type(matrix, rhs))
 
-    return _over_members(one, member)
+    return over_members(one, member)
 
 
 _compiled = eqx.filter_jit(_assemble)
@@ -153,7 +212,7 @@ def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> t
     def one(member, matrix, rhs):
         return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=preconditioner(member))
 
-    return _over_members(one, member, matrix, rhs)
+    return over_members(one, member, matrix, rhs)
 
 
 def preconditioner(member: Member) -> linear.Operator:
@@ -164,7 +223,15 @@ def preconditioner(member: Member) -> linear.Operator:
     return linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
 
 
-def _over_members(function: Callable[..., Any], *members: Any) -> Any:
+def without_pairs(member: Member) -> Member:
+    """For functions that need not know which pairs are close: compiled with them, they would be so anew for every member."""
+    rule = member.quadrature
+    if not isinstance(rule, Duffy):
+        return member
+    return dataclasses.replace(member, quadrature=Duffy(rule.num_nodes, rule.panels))
+
+
+def over_members(function: Callable[..., Any], *members: Any) -> Any:
     """Along the first axis; a batch of one without it, which is cheaper to compile and to run on large arrays."""
     if len(jax.tree_util.tree_leaves(members)[0]) > 1:
         return jax.vmap(function)(*members)
@@ -192,16 +259,18 @@ def _finish(member: Member, unknown: Array, applications: Array, residual: Array
             "residual": residual,
             "resolution": resolution,
         }
-        quadrature, graded = member.quadrature, isinstance(member.quadrature, Graded)
-        if isinstance(quadrature, Duffy):
-            # Which pairs are close was known for the solve; elsewhere it is found out again.
-            quadrature = Duffy(quadrature.num_nodes, quadrature.panels)
-            nodal = PanelDensity(density, quadrature.num_nodes, quadrature.panels)
-        else:
-            nodal = NodalDensity(member.boundary.s, density, member.boundary.components, graded)
-        return nodal, member.boundary, strengths, quadrature, result, stats
+        # Which pairs are close was known for the solve; elsewhere it is found out again.
+        quadrature = without_pairs(member).quadrature
+        return nodal(quadrature, member.boundary, density), member.boundary, strengths, quadrature, result, stats
 
-    return _over_members(one, member, unknown, applications, residual)
+    return over_members(one, member, unknown, applications, residual)
+
+
+def nodal(rule: AbstractQuadrature, boundary: Boundary, density: Array) -> NodalDensity | PanelDensity:
+    """The density that has these values at the nodes of the rule."""
+    if isinstance(rule, Duffy):
+        return PanelDensity(density, rule.num_nodes, rule.panels)
+    return NodalDensity(boundary.s, density, boundary.components, isinstance(rule, Graded))
 
 
 _compiled_finish = eqx.filter_jit(_finish)

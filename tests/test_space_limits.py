@@ -129,9 +129,6 @@ def solution():
 
 
 WRONG = {
-    "estimate": (lambda s: s.error_estimate(), r"no estimate for surfaces.*`residual\(\)`"),
-    "refine": (lambda s: s.refine(1e-8), r"`refine` is for curves.*quadrature=Duffy"),
-    "factorise": (lambda s: s.factorise(), r"`factorise` is for curves.*quadrature=Duffy"),
     "points of the plane": (lambda s: s(jnp.zeros((4, 2))), r"`points` has shape \(4, 2\); expected \(\.\.\., 3\)"),
     "long directions": (
         lambda s: s.far_field((0.0, 0.0, 2.0)),

@@ -17,7 +17,7 @@ from edgewise.potentials import CombinedField, Member
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.sampled import Sampled, sample
-from edgewise.systems import place, prepare
+from edgewise.systems import on_nodes, prepare
 from edgewise.validation import Settings
 
 # Numbers that the rows of members worked on together may take, and how many members these may be.
@@ -83,7 +83,7 @@ def nodes_on(problem: Problem, rule: Duffy) -> int:
 
 def _rows_of(problem: Problem, rule: Duffy, values: Values, targets: np.ndarray, dtype: np.dtype) -> Rows:
     count = len(targets)
-    member = place(problem, rule, values, count, dtype)
+    member = on_nodes(problem, rule, values, count, dtype)
     representation, condition = problem.representation, problem.condition
     if isinstance(representation, CombinedField) and condition.takes_flux:
         # Products of layers have no rows without all rows of their factors.

@@ -8,13 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.density import NodalDensity
 from edgewise.precision import is_concrete
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.refinement import least_tol
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.systems import finer_rule
+from edgewise.systems import finer_rule, nodal
 
 # A residual this much smaller than the error that is allowed, relative to the field, is tried first.
 MARGIN = 0.1
@@ -40,9 +39,10 @@ def within(solution: Solution, tol: Any, read: Callable[[AbstractQuadrature], So
     applications = np.array(solution.stats["applications"])
     if refined.any():
         # A batch has one number of nodes: where one member is refined the others are read on as many.
-        finer = read(finer_rule(solution.quadrature))
-        density = NodalDensity(finer.density.s, finer.density.values, len(solution.problem.family.curves))  # pyright: ignore
-        parts = (density, finer.boundary, finer.strengths)
+        rule = finer_rule(solution.quadrature)
+        finer = read(rule)
+        density: Any = finer.density
+        parts = (nodal(rule, finer.boundary, density.values), finer.boundary, finer.strengths)
         for i in map(int, np.flatnonzero(refined)):
             better, errors[i], applications[i] = _refined(solution[i], float(tol), float(sizes[i]))
             codes[i] = (
@@ -63,13 +63,15 @@ def _refined(member: Solution, tol: float, size: float) -> tuple[Solution, float
     """One member refined until its estimate is at most `tol`, that estimate, and the applications it took."""
     least = least_tol(member.boundary.x.dtype)
     residual = float(np.clip(MARGIN * tol / max(size, np.finfo(float).tiny), least, MARGIN))
-    spent = 0
+    spent, before = 0, np.inf
     while True:
         better = member.refine(residual)
         spent += int(better.stats["applications"])
         error = float(better.error_estimate())
-        if error <= tol or residual <= least:
+        # What a smaller residual does not halve is owed to the nodes.
+        if error <= tol or residual <= least or not error < before / 2:
             return better, error, spent
+        before = error
         # The estimate says by how much the residual was too large.
         residual = max(min(MARGIN, tol / error) * MARGIN * residual, least)
 

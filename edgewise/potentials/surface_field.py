@@ -25,13 +25,17 @@ from edgewise.quadrature import Duffy
 from edgewise.quadrature.centred import Panels, View, at, counts_for, normal_at, samples, view
 from edgewise.quadrature.close_rows import fine_nodes
 from edgewise.quadrature.neighbours import SORTS, Neighbours, Pairs, in_pieces, neighbours, pick, sorts
-from edgewise.special import interpolation, to_coefficients
+from edgewise.special import interpolation, on_sphere, to_coefficients
 
 # Pairs of point and panel that are worked on at once.
 NEAR_PAIRS = 256
 # Closer to the surface than this, in sizes of its largest panel, gradients are extrapolated from points at multiples of it; in a
 # corner where three faces meet, from points that are extrapolated themselves, so often at the most.
 TOO_CLOSE, OFFSETS, EXTRAPOLATIONS = 1e-3, np.arange(1, 6), 3
+
+
+# Rings of directions for a body smaller than a wave.
+LEAST_DIRECTIONS = 20
 
 
 class Nodes(NamedTuple):
@@ -99,11 +103,9 @@ class SurfaceField(eqx.Module):
             self.double,
         )
         fine = fine_nodes(self.panels, quadrature.num_nodes)
-        spread = jnp.asarray(interpolation(quadrature.num_nodes, fine.weight.shape[0]), dtype)
 
         def finer(values):
-            square = values.reshape(-1, quadrature.num_nodes, quadrature.num_nodes)
-            return jnp.einsum("an,bm,pnm->pab", spread, spread, square).reshape(len(square), -1)
+            return quadrature.spread(values, fine.weight.shape[0]).reshape(len(fine.x), -1)
 
         self.fine = Nodes(
             fine.x.reshape(len(fine.x), -1, 3),
@@ -179,6 +181,16 @@ class SurfaceField(eqx.Module):
         if nodes.double is not None:
             total += jnp.sum(wave * nodes.double * (nodes.area @ direction)) * -1j * k
         return total / (4 * jnp.pi)
+
+
+def on_sphere_of(kernel: Any, x: Float[Array, "... 3"]) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and weights that integrate |u_inf|² of layers at x: it has no faster waves than twice k times their radius."""
+    count = LEAST_DIRECTIONS + 28
+    if is_concrete(x, kernel.wavenumber):
+        box = np.ptp(np.asarray(x).reshape(len(x), -1, 3), axis=1)
+        waves = np.max(np.abs(np.asarray(kernel.wavenumber))) * np.max(np.linalg.norm(box, axis=-1))
+        count = LEAST_DIRECTIONS + int(waves)
+    return on_sphere(count)
 
 
 def evaluate_space(

@@ -77,6 +77,12 @@ class Duffy(AbstractQuadrature):
         """A rule that errs much less: half as many nodes again on each panel's side."""
         return Duffy(self.num_nodes + max(2, self.num_nodes // 2), self.panels)
 
+    def spread(self, values: Inexact[Array, " n"], num_nodes: int) -> Inexact[Array, " m"]:
+        """Values at the nodes, polynomials on each panel, at so many other Gauss nodes along its side."""
+        squares = values.reshape(-1, self.num_nodes, self.num_nodes)
+        to_others = jnp.asarray(interpolation(self.num_nodes, num_nodes), values.real.dtype)
+        return jnp.einsum("an,bm,pnm->pab", to_others, to_others, squares).reshape(-1)
+
     def local(self, boundary: Boundary) -> Float[Array, " n"]:
         """Jacobians in the panels' own coordinates in [-1, 1]²."""
         return boundary.jacobian / (2 * self.panels) ** 2
