@@ -48,7 +48,7 @@ def solve_for_error(
     count = boundary.s.shape[0]
     rhs = rhs.astype(jnp.result_type(matrix, rhs))
     tol = max(TOL, 64 * float(jnp.finfo(rhs.real.dtype).eps))
-    unknown, _, reached = linear.gmres(lambda x: matrix @ x, rhs, tol=tol, precondition=preconditioner(member))
+    unknown, _, reached = linear.gmres(lambda x: matrix @ x, rhs, tol=tol, precondition=preconditioner(member, matrix))
     # Where it does not converge the equation is next to singular, and the error may be anything.
     unknown = jnp.where(reached <= tol, unknown, jnp.inf)
     n = count * condition.channels

@@ -6,7 +6,7 @@ is read, is the error but for a part that is much smaller.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,12 +28,12 @@ from edgewise.validation import Settings
 
 # More nodes along a side than the solution has. Assembling is the cost; two more gain a digit, which makes what is left small.
 MORE = 2
-# And so many more again show what data do between them.
-BETWEEN = 5
+# Between these nodes, and at the edges of panels that they do not reach, others are looked at: so many times as many along a side.
+BETWEEN = 3
 # Relative residual of the correction: an estimate is not known better than to some percent anyway.
 TOL = 1e-2
-# Nodes at which fields are looked at on the surface itself, where the data do not say what they are.
-TRACES = 64
+# Points at which fields are looked at on the surface itself, where the data do not say what they are.
+TRACES = 128
 
 
 class Terms(NamedTuple):
@@ -62,17 +62,17 @@ def terms_in_space(
         guess = first_guess(member, quadrature, strengths)
         left, correction = _correct(member, system.matrix, system.rhs, guess, solved)
         own = _field(problem, quadrature, parameters, strengths)
-        missed = jnp.abs(left) / _rows(member)
-        misfit, data = jnp.max(missed, axis=-1), jnp.max(jnp.abs(member.data), axis=-1)
+        misfit, hidden = _look(problem, finer, parameters, member, left)
+        data = jnp.max(jnp.abs(member.data), axis=-1)
         if not solved:
             error, size = misfit, data
         else:
             corrected = _strengths(system.member, guess + correction)
             fields = _field(problem, finer, parameters, corrected), own
-            error, size = _far(fields) if of == "far_field" else _near(fields, member)
+            error, size = _far(fields) if of == "far_field" else _near(problem, finer, parameters, fields, member)
             if of == "field" and isinstance(problem.condition, Dirichlet):
                 error, size = jnp.maximum(error, misfit), jnp.maximum(size, data)
-        return Terms(misfit, _hidden(problem, finer, parameters, member), _rounding(own, member), error, size)
+        return Terms(misfit, hidden, _rounding(own, member), error, size)
 
     members = dict(parameters), (dict(parameters), strengths)
     return each_system(one, problem, finer, members, strengths.polynomial.shape[0], settings)
@@ -86,7 +86,9 @@ def _correct(member: Member, matrix: Array, rhs: Array, guess: Array, solved: bo
         left = rhs - matrix @ guess.astype(rhs.dtype)
         if not solved:
             return left, jnp.zeros_like(left)
-        found, _, reached = linear.gmres(lambda x: matrix @ x, left, tol=TOL, precondition=preconditioner(member))
+        found, _, reached = linear.gmres(
+            lambda x: matrix @ x, left, tol=TOL, precondition=preconditioner(member, matrix)
+        )
         # Where it does not converge the equation is next to singular, and the error may be anything.
         return left, jnp.where(reached <= TOL, found, jnp.inf)
 
@@ -123,13 +125,18 @@ def _far(fields: tuple[SurfaceField, SurfaceField]) -> tuple[Array, Array]:
     return error, size
 
 
-def _near(fields: tuple[SurfaceField, SurfaceField], member: Member) -> tuple[Array, Array]:
+def _near(
+    problem: Problem,
+    rule: Duffy,
+    parameters: dict[str, Array],
+    fields: tuple[SurfaceField, SurfaceField],
+    member: Member,
+) -> tuple[Array, Array]:
     """The same of the fields themselves, the largest values at points off the surface; on it too, unless the data say it."""
-    boundary = jax.tree_util.tree_map(lambda leaf: leaf[0], member.boundary)
+    boundary, parameters = jax.tree_util.tree_map(lambda leaf: leaf[0], (member.boundary, parameters))
     points = looked_at(boundary, member.side)
     if not isinstance(member.condition, Dirichlet):
-        pick = np.linspace(0, len(boundary.x), TRACES, endpoint=False).astype(int)
-        points = jnp.concatenate([boundary.x[pick], points])
+        points = jnp.concatenate([_on_panels(problem, rule, parameters, points.dtype), points])
     (better, right), (value, also_right) = (evaluate_space(field, points, "potential") for field in fields)
     known = right & also_right
     error, size = (jnp.max(jnp.where(known, jnp.abs(part), 0), axis=-1) for part in (better - value, value))
@@ -137,16 +144,28 @@ def _near(fields: tuple[SurfaceField, SurfaceField], member: Member) -> tuple[Ar
 
 
 @eqx.filter_jit
-def _hidden(problem: Problem, rule: Duffy, parameters: dict[str, Array], member: Member) -> Float[Array, " b"]:
-    """What the data do between the nodes, as far as others see it."""
-    other = Duffy(rule.num_nodes + BETWEEN, rule.panels)
+def _on_panels(problem: Problem, rule: Duffy, parameters: dict[str, Array], dtype: Any) -> Float[Array, "m 3"]:
+    """Points next to the corners of panels, where polynomials are worst, in the middle of their sides and in their middle."""
+    n = BETWEEN * rule.num_nodes
+    squares = Duffy(n, rule.panels).place(problem.family, parameters, dtype).x.reshape(-1, n, n, 3)
+    some = squares[:, :: n // 2 - 1, :: n // 2 - 1].reshape(-1, 3)
+    return some[np.linspace(0, len(some), min(TRACES, len(some)), endpoint=False).astype(int)]
 
-    def one(parameters, data):
+
+@eqx.filter_jit
+def _look(
+    problem: Problem, rule: Duffy, parameters: dict[str, Array], member: Member, left: Inexact[Array, "b n"]
+) -> tuple[Float[Array, " b"], Float[Array, " b"]]:
+    """The largest misfit, and what the data do between the nodes."""
+    other = Duffy(BETWEEN * rule.num_nodes, rule.panels)
+
+    def one(parameters, data, missed):
         boundary = other.place(problem.family, parameters, data.real.dtype)
         true = problem.data_on(boundary, parameters)
-        return jnp.max(jnp.abs(true - rule.spread(data, other.num_nodes)))
+        seen, missed = (rule.spread(part, other.num_nodes) for part in (data, missed))
+        return jnp.max(jnp.abs(missed)), jnp.max(jnp.abs(true - seen))
 
-    return jax.vmap(one)(parameters, member.data)
+    return jax.vmap(one)(parameters, member.data, left / _rows(member))
 
 
 @eqx.filter_jit

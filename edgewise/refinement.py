@@ -151,7 +151,7 @@ def _iterate(system: System, guess: Array, inverse: Array | None, tol: float) ->
     """
 
     def one(member, matrix, rhs, guess):
-        precondition = preconditioner(member)
+        precondition = preconditioner(member, matrix)
         if inverse is not None:
             precondition = lambda x: (inverse @ x).astype(x.dtype)
 

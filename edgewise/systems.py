@@ -21,6 +21,7 @@ from edgewise.quadrature.centred import Panels
 from edgewise.quadrature.operators import AbstractOperator
 from edgewise.resolution import code_of, resolution_of
 from edgewise.result import Result
+from edgewise.two_level import two_level_preconditioner
 from edgewise.validation import Settings, Values
 
 # Nodes of a surface up to which its equation is held as a matrix, of four gigabytes; beyond, pairs of nodes computed at once.
@@ -210,15 +211,17 @@ _compiled = eqx.filter_jit(_assemble)
 @eqx.filter_jit
 def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> tuple[Array, Array, Array]:
     def one(member, matrix, rhs):
-        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=preconditioner(member))
+        return linear.gmres(lambda x: matrix @ x, rhs, tol=settings.tol, precondition=preconditioner(member, matrix))
 
     return over_members(one, member, matrix, rhs)
 
 
-def preconditioner(member: Member) -> linear.Operator:
-    """The inverse, on circles, of the member's operator; nothing on surfaces."""
-    if isinstance(member.quadrature, Duffy):
+def preconditioner(member: Member, matrix: Any) -> linear.Operator:
+    """The inverse, on circles, of the member's operator; on surfaces that of the smooth part of the matrix, where it is held."""
+    if isinstance(matrix, AbstractOperator):
         return lambda residual: residual
+    if isinstance(member.quadrature, Duffy):
+        return two_level_preconditioner(member.quadrature, matrix)
     orders = member.representation.orders(member.condition)
     return linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
 
