@@ -16,7 +16,7 @@ def two_level_preconditioner(rule: Duffy, matrix: Inexact[Array, "n n"]) -> Oper
     """P (R A P)⁻¹ R + (1 - P R) / diagonal, where R keeps the low degrees on each panel and P puts them on the nodes.
 
     An equation of the second kind is a multiple of the identity but for a smooth part, which few degrees hold: half-balls at
-    k = 2π take 25 applications to 1e-9 instead of 41. And the rough errors of a guess cost no more than smooth ones.
+    k = 2π take 23 to 25 applications to 1e-9 instead of some 40. And the rough errors of a guess cost no more than smooth ones.
     """
     n, few = rule.num_nodes, max(1, rule.num_nodes // SMOOTH)
     onto = np.polynomial.legendre.legvander(gauss(few)[0], few - 1) @ to_coefficients(n)[:few]
