@@ -66,7 +66,7 @@ def run(command: Any) -> None:
         where += f", a grid of {' x '.join(map(str, reversed(sides)))}, x running fastest"
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
     if errors is not None:
-        sure = "at most" if obeys_maximum(operator.problem) else "estimated as"
+        sure = "at most" if obeys_maximum(operator.problem) and operator.problem.family.dim == 2 else "estimated as"
         print(
             f"Error {sure} {errors.max():.1e}{_refined_words(refined, count, command.tol)}; the column `error` has it."
         )
