@@ -18,6 +18,7 @@ from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, misfit, misfits_in_space
 from edgewise.potentials import Member, Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
+from edgewise.potentials.far_space import far_in_space
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
@@ -109,7 +110,7 @@ class Solution(eqx.Module):
                 raise ValueError(
                     f"`directions` must be unit vectors, got one of length {worst:.6g}. Write `{example}`."
                 )
-        value = far_field(self._fields(), flat)
+        value = self._far_in_space(flat) if self.problem.family.dim == 3 else far_field(self._fields(), flat)
         return value.reshape(*((self._members,) if self.batched else ()), *directions.shape[:-1])
 
     def cross_section(self) -> Float[Array, "..."]:
@@ -294,6 +295,12 @@ class Solution(eqx.Module):
                 f"{len(wrong)} of {right.size} points lie on the wrong side of the boundary, the first at {first}; "
                 f'the problem is "{self.problem.side}". Leave them out, or pass `outside="nan"`.'
             )
+
+    def _far_in_space(self, directions: Array) -> Inexact[Array, "b m"]:
+        parameters, strengths = self._with_member_axis()
+        boundary = self.boundary if self.batched else jax.tree_util.tree_map(lambda leaf: leaf[None], self.boundary)
+        kernels = jax.vmap(lambda p: bind(self.problem.representation.kernel, p), axis_size=self._members)(parameters)
+        return far_in_space(kernels, boundary, strengths, directions)
 
     def _fields(self) -> Field | SurfaceField:
         """The layers of every member, with a member axis also for a single one."""

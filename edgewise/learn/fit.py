@@ -255,7 +255,8 @@ class _Run:
             return self._verdict(f"the misfit is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
             return self._verdict("the misfit no longer falls")
-        if "damping" in self.state and self._stands_still():
+        # Poles may rest for a while before they find their places.
+        if "damping" in self.state and self.recipe.network.kind != "revolved" and self._stands_still():
             return self._verdict("neither loss nor misfit falls any more")
         if self.step >= self.recipe.optimiser.steps:
             return self._verdict(f"{self.step} steps are done")

@@ -54,10 +54,8 @@ class Illuminated(AbstractNetwork):
         """The parameters, the wavenumber and the direction."""
         dtype = self.perceptron.weights[0].dtype
         kernel, wave = bind(self.wave.value, parameters)
-        return tuple(
-            jnp.asarray(part).astype(dtype)
-            for part in (self.inputs.vector(parameters), kernel.wavenumber, wave.direction)
-        )
+        vector = self.inputs.vector(parameters).astype(dtype)
+        return vector, jnp.asarray(kernel.wavenumber, dtype), jnp.asarray(wave.direction, dtype)
 
     def features(self, node: Boundary) -> tuple[Array, Array]:
         return node.x, node.normal

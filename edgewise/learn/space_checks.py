@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise.geometry.parameters import bind
 from edgewise.learn.choices import turning_direction
+from edgewise.learn.inputs import ParameterInputs
 from edgewise.learn.recipes import Recipe
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
@@ -51,11 +52,35 @@ def check_in_space(recipe: Recipe, problem: Problem) -> None:
             f"`recipe.optimiser.name = {optimiser.name!r}` does not serve {network.kind!r} with rule {collocation.rule!r}; expected "
             f"{expected!r}."
         )
-    if network.kind == "revolved" and collocation.rule != "duffy":
-        raise ValueError(f'`recipe.network.kind = "revolved"` needs rule "duffy", got {collocation.rule!r}.')
+    if network.kind == "revolved":
+        _check_revolved(recipe, problem)
     if collocation.rule == "duffy" and optimiser.name == "stochastic" and collocation.batch > collocation.members:
         raise ValueError(
             f"`recipe.collocation.batch` is {collocation.batch}, of {collocation.members} members; expected no more than these."
+        )
+
+
+def _check_revolved(recipe: Recipe, problem: Problem) -> None:
+    network, collocation = recipe.network, recipe.collocation
+    if collocation.rule != "duffy":
+        raise ValueError(f'`recipe.network.kind = "revolved"` needs rule "duffy", got {collocation.rule!r}.')
+    if network.harmonics < network.order:
+        raise ValueError(
+            f"`recipe.network.harmonics` is {network.harmonics}, below `order`, {network.order}: harmonics of the direction have no such "
+            "orders. Take as many or more."
+        )
+    direction = turning_direction(problem)
+    inputs = ParameterInputs(problem.parameters.without([direction]), network.degree)  # pyright: ignore[reportArgumentType]
+    if network.poles and inputs.axes != 1:
+        raise ValueError(
+            f"`recipe.network.poles` is {network.poles}, and beside the direction there are {inputs.axes} parameters; poles are for one. "
+            "Set it to 0."
+        )
+    functions, evenly = len(inputs.terms) + network.poles, collocation.members - collocation.members // 2
+    if evenly < functions:
+        raise ValueError(
+            f"`recipe.collocation.members` is {collocation.members}, the first half of which cannot tell {functions} functions of the "
+            f"parameters apart; expected at least {2 * functions}."
         )
 
 

@@ -16,6 +16,7 @@ from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import CombinedField, Member
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
+from edgewise.quadrature.centred import Panels
 from edgewise.quadrature.sampled import Sampled, sample
 from edgewise.systems import on_nodes, prepare
 from edgewise.validation import Settings
@@ -92,13 +93,14 @@ def _rows_of(problem: Problem, rule: Duffy, values: Values, targets: np.ndarray,
             prepare(problem, rule, {n: v[i : i + 1] for n, v in values.items()}, 1, settings).matrix[0]
             for i in range(count)
         ]
-        known = Sampled(member.quadrature, jnp.asarray(targets), (), ())
+        known = Sampled(member.quadrature, jnp.asarray(targets), (), ())  # pyright: ignore
         return Rows(
             jnp.stack([m[t] for m, t in zip(whole, targets, strict=True)]),
             dataclasses.replace(member, quadrature=known),
             values,
         )
     layers = representation.layers(condition)
+    assert isinstance(member.sources, Panels)
     known = sample(rule, member.representation.kernel, layers, member.boundary, member.sources, targets)
     matrix = _equations(dataclasses.replace(member, quadrature=known))
     bare = dataclasses.replace(member, quadrature=dataclasses.replace(known, rows=()), sources=None)

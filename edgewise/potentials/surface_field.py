@@ -19,6 +19,7 @@ from edgewise.geometry.parameters import bind
 from edgewise.kernels import AbstractKernel, Laplace
 from edgewise.kernels.kernel import dot, layer_of, slopes
 from edgewise.potentials.evaluate import PAIRS, Quantity
+from edgewise.potentials.far_space import far_of
 from edgewise.potentials.representation import Side, Strengths
 from edgewise.precision import is_concrete
 from edgewise.quadrature import Duffy
@@ -171,16 +172,10 @@ class SurfaceField(eqx.Module):
         return value, right
 
     def far(self, direction: Float[Array, " 3"]) -> Inexact[Array, ""]:
-        """u_inf with u ~ e^{ikr}/r · u_inf: G(x - y) ~ e^{ikr}/4πr · e^{-ik x̂·y}."""
-        k = self.kernel.wavenumber  # pyright: ignore[reportAttributeAccessIssue]
-        nodes = self.coarse
-        wave = jnp.exp(-1j * k * (nodes.x @ direction))
-        total = jnp.zeros((), wave.dtype)
-        if nodes.single is not None:
-            total += jnp.sum(wave * nodes.single)
-        if nodes.double is not None:
-            total += jnp.sum(wave * nodes.double * (nodes.area @ direction)) * -1j * k
-        return total / (4 * jnp.pi)
+        """See `far_of`."""
+        k, nodes = self.kernel.wavenumber, self.coarse  # pyright: ignore[reportAttributeAccessIssue]
+        single, double = (None if part is None else part.reshape(-1) for part in (nodes.single, nodes.double))
+        return far_of(k, nodes.x.reshape(-1, 3), nodes.area.reshape(-1, 3), single, double, direction[None])[0]
 
 
 def on_sphere_of(kernel: Any, x: Float[Array, "... 3"]) -> tuple[np.ndarray, np.ndarray]:

@@ -8,12 +8,11 @@ from jaxtyping import Array, Inexact, Int
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.kernels.kernel import layer_of
 from edgewise.quadrature.centred import Panels, of_normal
 from edgewise.quadrature.close_rows import near_rows
 from edgewise.quadrature.neighbours import Near, neighbours, sorts
 from edgewise.quadrature.rule import AbstractQuadrature
-from edgewise.quadrature.surface import Duffy
+from edgewise.quadrature.surface import Duffy, plain_rows
 
 
 class Sampled(AbstractQuadrature):
@@ -58,7 +57,7 @@ def sample(
     members, nodes = boundaries.x.shape[:2]
     size, count = rule.num_nodes**2, targets.shape[1]
     local = rule.local(boundaries)
-    found = [np.array(_plain(kernels, layer, boundaries, local, targets)) for layer in layers]
+    found = [np.array(_plain(kernels, layer, boundaries, local, jnp.asarray(targets))) for layer in layers]
     found = [rows.reshape(members * count, -1, size) for rows in found]
 
     def in_a_row(tree):
@@ -77,22 +76,12 @@ def sample(
     shaped = [jnp.asarray(whole.reshape(members, count, nodes)) for whole in found]
     scaled = [whole if of_normal(name) else whole * local[:, None] for name, whole in zip(layers, shaped, strict=True)]
     known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (members, *leaf.shape)), rule)
-    return Sampled(known, jnp.asarray(targets), tuple(scaled), layers)
+    return Sampled(known, jnp.asarray(targets), tuple(scaled), layers)  # pyright: ignore[reportCallIssue]
 
 
 @eqx.filter_jit
 def _plain(
     kernels: AbstractKernel, layer: Layer, boundaries: Boundary, local: Array, targets: Array
 ) -> Inexact[Array, "b m n"]:
-    """As in `surface`: by the nodes alone, what is close is wrong."""
-
-    def one(member):
-        kernel, boundary, local, targets = member
-        d = boundary.x[targets, None] - boundary.x
-        same = (targets[:, None] == jnp.arange(len(boundary.x)))[..., None]
-        d = jnp.where(same, 1.0, d)
-        values = layer_of(kernel.radial, layer, d, boundary.normal[targets, None], boundary.normal[None, :])
-        return values * (boundary.weight if of_normal(layer) else boundary.weight / local)
-
     # One after the other: XLA would hold the distances of all.
-    return jax.lax.map(one, (kernels, boundaries, local, jnp.asarray(targets)))
+    return jax.lax.map(lambda member: plain_rows(layer, *member), (kernels, boundaries, local, targets))

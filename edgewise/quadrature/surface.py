@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Float, Inexact, Int
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
@@ -17,7 +17,7 @@ from edgewise.quadrature.close_rows import alone, near_rows
 from edgewise.quadrature.neighbours import Near, Neighbours, Pairs, neighbours, sorts
 from edgewise.quadrature.operators import AbstractOperator, LayerOperator
 from edgewise.quadrature.rule import AbstractQuadrature
-from edgewise.special import gauss
+from edgewise.special import gauss, interpolation
 
 LEAST_NODES = 4
 # By so many nodes along a side panels are known more finely than densities.
@@ -156,10 +156,16 @@ def _written(matrix: Any, index: tuple[np.ndarray, np.ndarray], values: np.ndarr
 
 @eqx.filter_jit
 def _plain(kernel: AbstractKernel, layer: Layer, boundary: Boundary, local: Array) -> Inexact[Array, "n n"]:
+    return plain_rows(layer, kernel, boundary, local, jnp.arange(len(boundary.x)))
+
+
+def plain_rows(
+    layer: Layer, kernel: AbstractKernel, boundary: Boundary, local: Array, targets: Int[Array, " m"]
+) -> Inexact[Array, "m n"]:
     """By the nodes alone; strengths are densities, or densities times local jacobian. What is close is wrong."""
     x, normal = boundary.x, boundary.normal
-    d = x[:, None] - x
-    same = jnp.eye(len(x), dtype=bool)[..., None]
+    d = x[targets, None] - x
+    same = (targets[:, None] == jnp.arange(len(x)))[..., None]
     d = jnp.where(same, 1.0, d)
-    values = layer_of(kernel.radial, layer, d, normal[:, None], normal[None, :])
+    values = layer_of(kernel.radial, layer, d, normal[targets, None], normal[None, :])
     return values * (boundary.weight if of_normal(layer) else boundary.weight / local)
