@@ -87,12 +87,21 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
 
 def network_words(chosen: Recipe) -> str:
     network = chosen.network
+    if network.kind == "revolved":
+        return (
+            f"revolved, orders to {network.order}, {network.radial} polynomials a line, {network.harmonics} degrees of the direction, "
+            f"polynomials of degree {network.degree} and {network.poles} poles of the parameter"
+        )
+    sizes = f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation}"
+    if network.kind == "illuminated":
+        return f"{sizes}, the incident phase as a factor"
     sees = {
         "harmonics": f"{network.harmonics} harmonics",
         "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
         "position": "the position",
+        "placed": "position and normal",
     }[network.features]
-    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation}, code of {network.p}, {sees}"
+    return f"{sizes}, code of {network.p}, {sees}"
 
 
 def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:

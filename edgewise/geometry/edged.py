@@ -143,7 +143,8 @@ class HalfBalls(AbstractSurface):
         radius = jnp.minimum(jnp.hypot(x, y), 1)
         # The upper floor is mirrored, the lower dome turned, the lower floor both.
         mirrored = (line == 1) | (line == 2)
-        return line, 1 - jnp.cbrt(1 - radius), radius, jnp.arctan2(jnp.where(mirrored, -y, y), x)
+        # Smooth in the square of the radius, as all that is smooth on the axis, and graded to the rim as the patches are.
+        return line, 1 - jnp.cbrt(1 - radius**2), radius, jnp.arctan2(jnp.where(mirrored, -y, y), x)
 
 
 class Cuboid(AbstractSurface):

@@ -52,7 +52,7 @@ class AbstractSurface(AbstractFamily):
 
     def meridian(self, s: Float[Array, " 2"]) -> tuple[Array, Array, Array, Array]:
         """Where the point at s is on bodies of revolution: the number of its line, the coordinate in [0, 1] along it, in which
-        densities are smooth; a coordinate that is 0 on the axis and otherwise smooth there; and the angle about the axis."""
+        densities are smooth; one that grows from 0 on the axis like the distance from it; and the angle about the axis."""
         raise NotImplementedError(f"`{type(self).__name__}` is no family of bodies of revolution.")
 
     @property

@@ -130,8 +130,9 @@ def _in_space(name: str, problem: Problem) -> Recipe:
             degree=_degree(others, best) if others != 1 else (10 if best else 7),
             poles=(8 if best else 6) if others == 1 else 0,
         ),
-        CollocationRecipe(rule="duffy", members=128 if best else 64, nodes=nodes, targets=72 if best else 56),
-        OptimiserRecipe(steps=60 if best else 24),
+        # Many members with few rows each: resonances are narrow.
+        CollocationRecipe(rule="duffy", members=256 if best else 128, nodes=nodes, targets=64 if best else 48),
+        OptimiserRecipe(steps=60 if best else 40),
         ValidationRecipe(members=16, nodes=nodes + 1),
     )
 
@@ -150,10 +151,10 @@ def _for_any_surface(best: bool, problem: Problem) -> Recipe:
             p=32,
         ),
         CollocationRecipe(
-            rule="duffy", members=512 if best else 64, nodes=nodes, targets=40 if best else 24, batch=64 if best else 16
+            rule="duffy", members=512 if best else 64, nodes=nodes, targets=24, batch=64 if best else 16
         ),
         OptimiserRecipe(
-            name="stochastic", steps=600 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=50
+            name="stochastic", steps=1500 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=50
         ),
         ValidationRecipe(members=16, nodes=nodes + 1, patience=0, tol=1e-1),
     )

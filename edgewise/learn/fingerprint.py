@@ -87,5 +87,6 @@ def _on_surface(problem: Problem, parameters: dict[str, Any]) -> tuple[Any, Any,
     strengths = representation.strengths(member, density, jnp.zeros(0))
     far = jnp.array([3.0, 5.0, 7.0])
     waves = jax.vmap(lambda x: representation.kernel.fundamental(far - x))(boundary.x)
-    parts = [part[::5] for part in (strengths.single, strengths.double) if part is not None]
-    return boundary.x, member.data, jnp.concatenate([waves[::5], *(part + 0j for part in parts)])
+    parts = [part for part in (strengths.single, strengths.double) if part is not None]
+    few = slice(None, None, 7)
+    return boundary.x[few], member.data[few], jnp.concatenate([waves[few], *(part[few] + 0j for part in parts)])

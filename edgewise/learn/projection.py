@@ -72,7 +72,7 @@ def reduce(network: Revolved, problem: Problem, rows: Rows, chances: Float[Array
 
 @eqx.filter_jit
 def leverage(network: Revolved, nodes: Boundary) -> Float[Array, " n"]:
-    """How much each node decides of the densities that the network can make, on the average over all orders.
+    """How much each node decides of the densities that the network can make, of that order of which it decides most.
 
     Targets are drawn with these chances: drawn evenly, the few nodes next to an axis or an edge would leave polynomials free
     there.
@@ -83,8 +83,8 @@ def leverage(network: Revolved, nodes: Boundary) -> Float[Array, " n"]:
     for m in range(network.order + 1):
         columns = features[:, order == m].reshape(len(total), -1)
         basis = jnp.linalg.qr(columns)[0]
-        total += jnp.sum(basis**2, axis=1) / columns.shape[1]
-    return total / (network.order + 1)
+        total = jnp.maximum(total, jnp.sum(basis**2, axis=1))
+    return total
 
 
 class Fit(NamedTuple):

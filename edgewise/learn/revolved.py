@@ -142,10 +142,10 @@ def _radial(count: int, order: int, along: Array, radius: Array) -> Float[Array,
 
 @functools.cache
 def _orthonormal(count: int, order: int) -> np.ndarray:
-    """The matrices by which Legendre's polynomials become orthonormal, with radius = 1 - (1 - ρ)³, as at edges."""
+    """The matrices by which Legendre's polynomials become orthonormal, with radius² = 1 - (1 - ρ)³, as at edges."""
     x, w = gauss(count + order + 16)
     rho = (x + 1) / 2
-    radius = 1 - (1 - rho) ** 3
-    area = np.sqrt(w / 2 * 3 * (1 - rho) ** 2 * radius)
+    radius = np.sqrt(1 - (1 - rho) ** 3)
+    area = np.sqrt(w / 2 * 1.5 * (1 - rho) ** 2)
     values = np.polynomial.legendre.legvander(x, count - 1) * area[:, None]
     return np.stack([np.linalg.inv(np.linalg.qr(values * radius[:, None] ** m)[1]) for m in range(order + 1)])

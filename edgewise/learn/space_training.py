@@ -86,11 +86,11 @@ class AbstractSpaceTraining(abc.ABC):
         losses = {self.loss_names[0]: float(jnp.sqrt(jnp.mean(relative**2)))}
         return {"losses": losses, "misfit": float(jnp.max(relative)), "misfit_max": float(largest)}
 
-    def bank(self, values: Values, chances: Float[np.ndarray, " n"]) -> Rows:
-        """Rows of these members, at targets drawn with these chances."""
+    def bank(self, values: Values, chances: Float[np.ndarray, " n"], order: np.ndarray | None = None) -> Rows:
+        """Rows of these members, at targets drawn with these chances along this order of the nodes."""
         count = len(next(iter(values.values())))
         rule, recipe = Duffy(self.recipe.collocation.nodes), self.recipe.collocation
-        targets = draw_targets(self.rng, count, chances, min(recipe.targets, len(chances)))
+        targets = draw_targets(self.rng, count, chances, min(recipe.targets, len(chances)), order)
         return rows_of(self.problem, rule, values, targets, self.dtype)
 
     def lattice(self, count: int) -> Values:
@@ -210,14 +210,16 @@ class RevolvedTraining(AbstractSpaceTraining):
         self.evenly = self.lattice(count - count // 2)
         rule = Duffy(recipe.collocation.nodes)
         first = {name: value[0] for name, value in self.evenly.items()}
-        leverage = np.asarray(projection.leverage(network, rule.place(problem.family, first, self.dtype)))
-        chances = (1 - EVENLY) * leverage / leverage.mean() + EVENLY
-        self.chances = chances
+        nodes = rule.place(problem.family, first, self.dtype)
+        leverage = np.asarray(projection.leverage(network, nodes))
+        self.chances = (1 - EVENLY) * leverage / leverage.mean() + EVENLY
+        line, along, _, _ = jax.vmap(network.family.value.meridian)(nodes.s)
+        self.order = np.lexsort((np.asarray(along), np.asarray(line)))
         self.normal = self._reduced(self.evenly)
         self.members = self.evenly
 
     def _reduced(self, values: Values) -> projection.Normal:
-        rows = self.bank(values, self.chances)
+        rows = self.bank(values, self.chances, self.order)
         count = self.recipe.network.harmonics + MORE_DIRECTIONS
         return projection.reduce(self.skeleton, self.problem, rows, jnp.asarray(self.chances), count)
 

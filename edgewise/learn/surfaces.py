@@ -56,11 +56,21 @@ def data_names(problem: Problem) -> tuple[str, ...]:
 
 
 def draw_targets(
-    rng: np.random.Generator, members: int, chances: Float[np.ndarray, " n"], count: int
+    rng: np.random.Generator,
+    members: int,
+    chances: Float[np.ndarray, " n"],
+    count: int,
+    order: Int[np.ndarray, " n"] | None = None,
 ) -> Int[np.ndarray, "b m"]:
-    """Which nodes of each member, with these chances; none twice."""
-    chances = chances / np.sum(chances)
-    return np.sort([rng.choice(len(chances), count, replace=False, p=chances) for _ in range(members)], axis=-1)
+    """Which nodes of each member, with these chances: evenly spread along an order of the nodes, from a start that differs from
+    member to member as little as multiples of the golden ratio allow. Drawn one by one, they would leave gaps."""
+    order = rng.permutation(len(chances)) if order is None else order
+    # No node may be drawn twice.
+    ends = np.cumsum(np.minimum(chances[order] * count / np.sum(chances), 1))
+    starts = np.mod(rng.uniform() + np.arange(members) * (np.sqrt(5) - 1) / 2, 1)
+    places = (starts[:, None] + np.arange(count)) * ends[-1] / count
+    picked = np.minimum(np.searchsorted(ends, places, side="right"), len(order) - 1)
+    return np.sort(order[picked], axis=-1)
 
 
 def rows_of(problem: Problem, rule: Duffy, values: Values, targets: Int[np.ndarray, "b m"], dtype: Any) -> Rows:
