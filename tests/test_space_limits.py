@@ -112,7 +112,7 @@ REFUSED = {
         ),
         "integral",
     ),
-    "learning": (lambda: ew.fit(waves(), None), r"`fit` learns families of curves.*has surfaces\. Use `solve"),
+    "learning": (lambda: ew.fit(waves(), None), r"`recipe` must be a name or a `Recipe`, got None"),
 }
 
 

@@ -150,9 +150,7 @@ def _for_any_surface(best: bool, problem: Problem) -> Recipe:
             neurons=100 if best else 32,
             p=32,
         ),
-        CollocationRecipe(
-            rule="duffy", members=512 if best else 64, nodes=nodes, targets=24, batch=64 if best else 16
-        ),
+        CollocationRecipe(rule="duffy", members=512 if best else 64, nodes=nodes, targets=24, batch=64 if best else 16),
         OptimiserRecipe(
             name="stochastic", steps=1500 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=50
         ),

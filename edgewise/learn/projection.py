@@ -99,10 +99,10 @@ class Fit(NamedTuple):
 
 @eqx.filter_jit
 def solve(network: Revolved, parameters: dict[str, Array], normal: Normal, poles: Array) -> Fit:
-    return _solve(_functions(network, parameters, poles), normal)[0]
+    return _solve(functions_of(network, parameters, poles), normal)[0]
 
 
-def _functions(network: Revolved, parameters: dict[str, Array], poles: Array) -> Complex[Array, "b j"]:
+def functions_of(network: Revolved, parameters: dict[str, Array], poles: Array) -> Complex[Array, "b j"]:
     return jax.vmap(lambda p: network.functions(p, poles))(parameters)
 
 
@@ -135,11 +135,11 @@ def step(
     network: Revolved, parameters: dict[str, Array], normal: Normal, poles: Array, damping: Array
 ) -> tuple[Array, Array, Fit]:
     """Poles, λ and fit after one Gauss-Newton step of the poles; where none makes the residual smaller they stay."""
-    functions = _functions(network, parameters, poles)
+    functions = functions_of(network, parameters, poles)
     fit, (basis, factors) = _solve(functions, normal)
     if not poles.size:
         return poles, damping, fit
-    slopes = jax.jacfwd(lambda p: _functions(network, parameters, p))(poles).reshape(*functions.shape, -1)
+    slopes = jax.jacfwd(lambda p: functions_of(network, parameters, p))(poles).reshape(*functions.shape, -1)
 
     def one(part):
         normal, weights, factor = part
@@ -169,7 +169,7 @@ def step(
     def next_trial(state):
         tried, _, _ = state
         places = attempt(jnp.asarray(TRIALS)[tried])
-        return tried + 1, places, _solve(_functions(network, parameters, places), normal)[0]
+        return tried + 1, places, _solve(functions_of(network, parameters, places), normal)[0]
 
     tried, places, found = jax.lax.while_loop(worse, next_trial, (jnp.zeros((), int), poles, fit))
     better = found.loss < fit.loss
