@@ -3,6 +3,7 @@
 import logging
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +15,7 @@ from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.systems import Parts, System, prepare, solve_system
+from edgewise.systems import Parts, System, each_system, prepare, solve_system
 from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
 from edgewise.validation_space import check_surfaces
 
@@ -142,6 +143,16 @@ def _solve_in_chunks(
     problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings
 ) -> Parts:
     """All members, a chunk at a time: one compiled function serves every chunk, the last one filled up."""
+    if isinstance(rule, Duffy) and count > 1 and _is_known(problem, values):
+        # Of members that differ in their data alone the matrix is made once.
+        return each_system(
+            lambda system, _: jax.block_until_ready(solve_system(system, settings)),
+            problem,
+            rule,
+            (values, ()),
+            count,
+            settings,
+        )
     chunk = _chunk(problem, rule, count, settings)
     index = np.minimum(np.arange(-(-count // chunk) * chunk), count - 1).reshape(-1, chunk)
 
@@ -156,6 +167,12 @@ def _solve_in_chunks(
     # One chunk after the other: where JAX still works on the last while LAPACK has the next, both are slower for it.
     parts = [jax.block_until_ready(solve_system(jax.block_until_ready(system(some)), settings)) for some in index]
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *parts)
+
+
+def _is_known(problem: Problem, values: Values) -> bool:
+    """Whether neither a parameter nor a number of the problem is traced."""
+    arrays = eqx.filter((problem, values), eqx.is_array)
+    return is_concrete(*jax.tree_util.tree_leaves(arrays))
 
 
 def _chunk(problem: Problem, rule: AbstractQuadrature, count: int, settings: Settings) -> int:
