@@ -121,7 +121,7 @@ def box_around(points: np.ndarray, margin: float) -> np.ndarray:
 
 
 def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
-    """Equally spaced points of a box, lower left and upper right corner: `resolution` of them along the longer side."""
+    """Equally spaced points of a box, lowest and highest corner: `resolution` of them along the longest side."""
     step = np.max(box[1] - box[0]) / (resolution - 1)
-    x, y = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
-    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    sides = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
+    return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, len(box[0]))

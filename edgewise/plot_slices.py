@@ -24,11 +24,18 @@ _OFF = 1e-3
 
 
 def sample_slice(
-    solution: "Solution", *, box: Any = None, plane: str = "y", offset: float = 0.0, resolution: int = 200
+    solution: "Solution",
+    *,
+    box: Any = None,
+    plane: str = "y",
+    offset: float = 0.0,
+    resolution: int = 200,
+    truth: "Solution | None" = None,
 ) -> list[Samples]:
     """Every member's field on a slice: on a grid of `resolution` points along the longer side, and along bodies.
 
-    Members share `box`, lower left and upper right corner; None stands for one that holds the sections of all bodies.
+    Members share `box`, lower left and upper right corner; None stands for one that holds the sections of all bodies. `truth`
+    stands in for an `exact` field.
     """
     if plane not in ("x", "y", "z"):
         raise ValueError(f'`plane` must be "x", "y" or "z", the coordinate that a slice fixes, got {plane!r}.')
@@ -44,7 +51,8 @@ def sample_slice(
     box = np.asarray(box, float)
     grid = grid_in(box, resolution)
     values = np.asarray(field_shown(solution)(np.insert(grid, axis, offset, axis=1))).reshape(len(members), -1)
-    return [_one(*parts, box, grid, axis, offset) for parts in zip(members, curves, values, strict=True)]
+    truths = [None] * len(members) if truth is None else members_of(truth)
+    return [_one(*parts, box, grid, axis, offset) for parts in zip(members, curves, values, truths, strict=True)]
 
 
 def sections(family: "AbstractSurface", parameters: dict[str, Any], axis: int, offset: float) -> list[np.ndarray]:
@@ -82,6 +90,7 @@ def _one(
     member: "Solution",
     curves: list[np.ndarray],
     value: np.ndarray,
+    truth: "Solution | None",
     box: np.ndarray,
     grid: np.ndarray,
     axis: int,
@@ -100,7 +109,11 @@ def _one(
         )
     points, value, places = points[shown], value[shown], places[shown]
     true = None
-    if member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
+    if truth is not None:
+        true = np.asarray(field_shown(truth)(places))
+        # Within rounding of the boundary the two may differ about the side.
+        points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
+    elif member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
         true = np.asarray(member.problem.exact_at(jnp.asarray(places), member.parameters))
     return Samples(title(member), curves, box, points, value, true)
 

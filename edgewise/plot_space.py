@@ -35,20 +35,25 @@ def slice_figure(
     plane: str = "y",
     offset: float = 0.0,
     resolution: int = 200,
+    truth: "Solution | None" = None,
+    name: str = "solution",
 ) -> "Figure":
     """One row a member: the field on a slice, where bodies are grey; real part and absolute value of total waves.
 
-    As `field_figure` draws fields in the plane: beside the truth and the error where the problem has an `exact` field.
+    As `field_figure` draws fields in the plane: beside the truth and the error where the problem has an `exact` field, or `truth`
+    is given.
 
     Arguments:
         box: Lower left and upper right corner of the slice; None for one that holds the sections of all bodies.
         plane: The coordinate that is fixed: "y" shows z over x, "x" shows z over y, "z" shows y over x.
         offset: The fixed coordinate's value.
         resolution: Points along the longer side.
+        truth: The same members, solved.
+        name: What the column of the solution is called.
     """
     matplotlib = matplotlib_or_words()
-    samples = sample_slice(solution, box=box, plane=plane, offset=offset, resolution=resolution)
-    figure = field_figure(solution, samples=samples, estimate=False)
+    samples = sample_slice(solution, box=box, plane=plane, offset=offset, resolution=resolution, truth=truth)
+    figure = field_figure(solution, samples=samples, estimate=False, name=name)
     # Colour bars have no place in the grid of panels.
     panels = np.array([ax for ax in figure.axes if ax.get_subplotspec() is not None]).reshape(len(samples), -1)
     across, up = (name for name in "xyz" if name != plane)
@@ -102,6 +107,38 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
         forward = 0.0 if way is None else np.degrees(np.arctan2(way[0], way[2]))
         cut.set_rlabel_position(22.5 + 45 * np.floor((forward + 180) / 45))
         cut.grid(linewidth=0.5, alpha=0.6)
+    return figure
+
+
+def far_field_lines_figure(
+    panels: "Mapping[str, Mapping[str, Solution]]", *, columns: int = 4, count: int = 361
+) -> "Figure":
+    """|u_inf| over θ from +z, in the plane y = 0: a panel for each title, and in it a line for each name, later ones thinner.
+
+    All the way round: 0° is +z, 90° is +x.
+    """
+    matplotlib = matplotlib_or_words()
+    angle = np.linspace(0, 2 * np.pi, count)
+    directions = _unit(angle, 0 * angle)
+    rows = -(-len(panels) // columns)
+    figure = matplotlib.figure.Figure(figsize=(3.1 * columns, 2.5 * rows + 0.4), dpi=100, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    shown = {}
+    for ax, (heading, lines) in zip(axes.flat, panels.items(), strict=False):
+        for i, (name, solution) in enumerate(lines.items()):
+            far = np.abs(np.asarray(solution.far_field(directions)))
+            style = ("-", "--", ":")[i % 3]
+            (shown[name],) = ax.plot(
+                np.degrees(angle), far, style, linewidth=max(1.2, 2.4 - 0.6 * i), color=("0.7", "C0", "C3")[i % 3]
+            )
+        ax.set_title(heading, fontsize="medium")
+        ax.set(xlim=(0, 360), xticks=[0, 90, 180, 270, 360], ylim=(0, None))
+        ax.grid(linewidth=0.5, alpha=0.6)
+    for ax in axes[-1]:
+        ax.set_xlabel("θ in degrees")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("|u_inf|")
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

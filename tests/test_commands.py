@@ -304,7 +304,7 @@ WRONG = {
     "not whole": ([*TRAIN, "--recipe.network.p=4.5"], ["must be a whole number, got `4.5`"]),
     "not a number": ([*TRAIN, "--recipe.optimiser.rate", "fast"], ["must be a number, got `fast`", "0.001"]),
     "not a truth": ([*TRAIN, "--recipe.network.scalars", "yes"], ["true or false, got `yes`"]),
-    "not a choice": ([*TRAIN, "--recipe.network.kind", "mlp"], ["one of deeponet, nomad, got `mlp`"]),
+    "not a choice": ([*TRAIN, "--recipe.network.kind", "mlp"], ["one of deeponet, nomad, ", "got `mlp`"]),
     "no value": ([*TRAIN, "--recipe.network.p"], ["has no value"]),
     "twice": ([*TRAIN, "--recipe.network.p=4", "--recipe.network.p=5"], ["given twice, 4 and 5"]),
     "refused by fit": ([*TRAIN, "--recipe.collocation.nodes", "63"], ["must be even", "got 63"]),

@@ -56,8 +56,8 @@ class Evaluate:
     """Measure so many random members too."""
     seed: int = 0
     """Decides the random members."""
-    grid: int = 160
-    """Points along the longer side of the grid on which fields are compared."""
+    grid: Count = None
+    """Points along the longest side of the grid on which fields are compared: 160 if left out, in space 7."""
     printed_formula: Flag = False
     """Also the formula that the paper prints, which has no square root; its numbers have one."""
     extrapolate: Flag = False
@@ -88,7 +88,7 @@ class List:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Draw truth, prediction and error of an operator, or how it was trained."""
+    """Draw truth, prediction and error of an operator, in space on the slice y = 0, or how it was trained."""
 
     run: Run
     """The folder of a run, or the name of an operator that ships."""
@@ -98,8 +98,8 @@ class Plot:
     """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
     history: Flag = False
     """Draw loss and misfit over the steps of training instead."""
-    resolution: int = 200
-    """Points along the longer side of the picture's grid."""
+    resolution: Count = None
+    """Points along the longer side of the picture's grid: 200 if left out, in space 100."""
     extrapolate: Flag = False
     """Allow members outside the box that the operator was trained on."""
     overwrite: Flag = False
@@ -115,12 +115,12 @@ class Predict:
     run: Run
     """The folder of a run, or the name of an operator that ships."""
     out: Path
-    """The file to write, .csv or .npz: columns x, y, u (or u_re, u_im), error, and the parameters first where there are
+    """The file to write, .csv or .npz: columns x, y[, z], u (or u_re, u_im), error, and the parameters first where there are
     several members. Of a grid, .npz has its `shape` too: `u.reshape(shape)` has y along its rows."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Points to read: a .csv file with the columns x, y, or an .npz file."""
+    """Points to read: a .csv file with the columns x, y[, z], or an .npz file."""
     grid: Count = None
     """Instead of points: a grid around the boundary with so many along its longer side."""
     tol: Annotated[float | None, tyro.conf.arg(metavar="ERROR")] = None

@@ -10,7 +10,7 @@ from edgewise.cli.members import random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.runs import Members, choose_members, describe, middle, open_run
 from edgewise.estimate import ErrorEstimate, refusal
-from edgewise.evaluation import Errors, measure, truth_name
+from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
 from edgewise.geometry.parameters import Interval
 from edgewise.learn.operator import Operator
@@ -18,6 +18,8 @@ from edgewise.precision import enable_x64
 from edgewise.reproduction import MEMBERS
 
 MOST_MEMBERS = 10_000
+# Points along the longest side of a grid, by dimension.
+MOST_GRID = {2: 2000, 3: 100}
 
 Row = dict[str, Any]
 
@@ -26,6 +28,7 @@ def run(command: Any) -> None:
     enable_x64()
     _check(command)
     operator = open_run(command.run, command.problem)
+    grid = _grid(command, operator)
     box = operator.problem.parameters
     members, count = (
         default_members(box) if not command.at else choose_members(command.at, box, extrapolate=command.extrapolate)
@@ -38,24 +41,33 @@ def run(command: Any) -> None:
         "problem": operator.origin,
         "result": str(operator.result),
         "truth": truth_name(operator.problem),
-        "grid": command.grid,
-        "members": measure_members(operator, members, command.grid),
+        "grid": grid,
+        "members": measure_members(operator, members, grid),
     }
     if command.random:
-        report["random"] = measure_random(operator, command.random, command.seed, command.grid)
+        report["random"] = measure_random(operator, command.random, command.seed, grid)
     report["seconds"] = round(time.perf_counter() - start, 3)
-    print(to_json(report) if command.json else _words(command, report))
+    print(to_json(report) if command.json else _words(command, report, operator.problem.family.dim))
 
 
 def _check(command: Any) -> None:
-    if command.grid < 2:
+    if command.grid is not None and command.grid < 2:
         raise ValueError(f"A grid needs 2 points or more a side, got {command.grid}. Write `--grid 160`.")
-    if not 2 <= command.grid <= 2000:
-        raise ValueError(f"`--grid` must be at most 2000 points a side, got {command.grid}. Write `--grid 160`.")
     if not 0 <= command.random <= MOST_MEMBERS:
         raise ValueError(
             f"`--random` must be a number of members from 0 to {MOST_MEMBERS}, got {command.random}. Write `--random 200`."
         )
+
+
+def _grid(command: Any, operator: Operator) -> int:
+    """The points along the longest side: those asked for, or as many as suit the dimension."""
+    dim = operator.problem.family.dim
+    grid = command.grid or RESOLUTION[dim]
+    if grid > MOST_GRID[dim]:
+        raise ValueError(
+            f"`--grid` must be at most {MOST_GRID[dim]} points a side, got {grid}. Write `--grid {RESOLUTION[dim]}`."
+        )
+    return grid
 
 
 def default_members(box: Box) -> tuple[Members, int]:
@@ -155,16 +167,21 @@ def random_words(found: Row) -> str:
     return words
 
 
-def _words(command: Any, report: dict[str, Any]) -> str:
+def _words(command: Any, report: dict[str, Any], dim: int) -> str:
     rows = report["members"]
-    truth = "the exact field" if report["truth"] == "exact" else "`solve` with twice the nodes it needs"
+    solved = {
+        2: "`solve` with twice the nodes it needs",
+        3: "`solve` with two nodes more along a side of a patch than the operator has",
+    }[dim]
+    near = [f"1e{round(np.log10(distance))}" for distance in DISTANCES[dim] if distance > 0]
     lines = [
         f"{command.run}: {report['result']}",
         "",
         error_table(rows, command.printed_formula),
         "",
-        f"Against {truth}, at {min(row['points'] for row in rows)} points or more a member: a grid of {report['grid']} points a side, "
-        "and points on the boundary and 1e-8 to 1e-2 from it.",
+        f"Against {'the exact field' if report['truth'] == 'exact' else solved}, at {min(row['points'] for row in rows)} points or "
+        f"more a member: a grid of {report['grid']} points a side, and points {'on the boundary and ' * (dim == 2)}{near[0]} to "
+        f"{near[-1]} from {'it' if dim == 2 else 'the boundary'}.",
     ]
     if "random" in report:
         lines.append(random_words(report["random"]))

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from edgewise.cli.output import to_json
+from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.runs import find_run, name_of, shell_continuation
-from edgewise.cli.train import network_words
+from edgewise.cli.train import collocation_words, network_words
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, read_config, read_history
 
@@ -13,6 +13,7 @@ from edgewise.learn.runs import CONFIG, read_config, read_history
 def run(command: Any) -> None:
     path = find_run(command.run)
     config, history = read_config(path), read_history(path)
+    recipe = from_dict(config["recipe"], path / CONFIG)
     stats = config.get("stats") or {}
     report = {
         "run": str(path),
@@ -24,7 +25,8 @@ def run(command: Any) -> None:
         "box": config.get("box", {}),
         "seed": config["seed"],
         "recipe": config["recipe"],
-        "network": network_words(from_dict(config["recipe"], path / CONFIG)),
+        "network": network_words(recipe),
+        "collocation": collocation_words(recipe),
         "result": config.get("result"),
         "stats": stats,
         "errors": stats.get("measured"),
@@ -38,9 +40,8 @@ def _words(report: dict[str, Any]) -> str:
     stats, last = report["stats"], report["last"]
     origin = report["problem"]
     problem = name_of(origin) or "a problem handed over in Python"
-    ranges = ", ".join(f"{name} in {range}" for name, range in report["box"].items())
+    ranges = ranges_in_words(report["box"])
     recipe = report["recipe"]
-    collocation, optimiser = recipe["collocation"], recipe["optimiser"]
     weights = f"; {stats['weights']} weights" if "weights" in stats else ""
     if report["result"]:
         result = report["result"]["message"]
@@ -52,10 +53,7 @@ def _words(report: dict[str, Any]) -> str:
         ("problem", f"{problem}{'; ' * bool(ranges)}{ranges}"),
         ("recipe", f"{recipe['name']}; seed {report['seed']}, {recipe['dtype']}"),
         ("network", report["network"] + weights),
-        (
-            "trained",
-            f"on {collocation['members']} members x {collocation['nodes']} nodes ({collocation['rule']}), by {optimiser['name']}",
-        ),
+        ("trained", f"on {report['collocation']}, by {recipe['optimiser']['name']}"),
         ("result", result),
     ]
     if "misfit" in stats:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from edgewise.cli.output import to_json
+from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, read_config
@@ -15,7 +15,7 @@ def run(command: Any) -> None:
         print(to_json(found))
         return
     for one in found:
-        ranges = ", ".join(f"{name} in {range}" for name, range in one["parameters"].items())
+        ranges = ranges_in_words(one["parameters"])
         print(f"{one['name']}: {one['summary']}")
         print(f"    {one['equation']}, {one['condition']} data, {one['side']}; {ranges}")
         print(f"    {_operator_words(one)}")

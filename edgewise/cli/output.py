@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
+
+
+def ranges_in_words(box: Mapping[str, Any]) -> str:
+    """What parameters may be: intervals they are in, the rest is said in words already.
+
+    >>> ranges_in_words({"t": "[1, 2]", "direction": "a unit vector of 3 components"})
+    't in [1, 2], direction a unit vector of 3 components'
+    """
+    return ", ".join(f"{name} {'in ' if str(spec).startswith('[') else ''}{spec}" for name, spec in box.items())
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

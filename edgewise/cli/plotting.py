@@ -4,7 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from edgewise import plot, plot_training
+from edgewise import plot, plot_space, plot_training
 from edgewise.cli.output import check_file
 from edgewise.cli.runs import choose_members, find_run, middle, open_run
 from edgewise.evaluation import reference
@@ -14,12 +14,14 @@ from edgewise.precision import enable_x64
 
 SUFFIXES = (".png", ".pdf", ".svg")
 MOST_MEMBERS = 8
+# Points along the longer side of a picture, by dimension: a field in space is read more slowly.
+RESOLUTION = {2: 200, 3: 100}
 
 
 def run(command: Any) -> None:
     enable_x64()
     check_file(command.out, SUFFIXES, command.overwrite, "field.png")
-    if not 10 <= command.resolution <= 2000:
+    if not 10 <= (command.resolution or 10) <= 2000:
         raise ValueError(
             f"`--resolution` must lie from 10 to 2000, got {command.resolution}. Write `--resolution 200`."
         )
@@ -52,4 +54,12 @@ def _field(command: Any) -> Any:
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
     solution = operator(extrapolate=True, **given)
     truth = reference(solution) if operator.problem.exact is None else None
-    return plot.field_figure(solution, resolution=command.resolution, truth=truth, name="prediction")
+    dim = operator.problem.family.dim
+    options: dict[str, Any] = {
+        "resolution": command.resolution or RESOLUTION[dim],
+        "truth": truth,
+        "name": "prediction",
+    }
+    return (
+        plot_space.slice_figure(solution, box=None, **options) if dim == 3 else plot.field_figure(solution, **options)
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from edgewise.cli.output import to_json
+from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.problems import find_problem
 from edgewise.cli.recipe_options import change
 from edgewise.cli.runs import describe, middle
@@ -67,8 +67,8 @@ def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
 
 
 def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
-    collocation, optimiser = chosen.collocation, chosen.optimiser
-    ranges = ", ".join(f"{name} in {spec}" for name, spec in problem.parameters.specs)
+    optimiser = chosen.optimiser
+    ranges = ranges_in_words(dict(problem.parameters.specs))
     there = (command.out / CONFIG).is_file()
     state = "" if not command.resume else " (continued)" if there else " (new: nothing to continue there)"
     changed = f", changed: {', '.join(f'{path} = {text}' for path, text in command.changes)}" * bool(command.changes)
@@ -77,8 +77,7 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
             f"problem   {command.problem}: {problem.representation.kernel.name}, {problem.side}{'; ' * bool(ranges)}{ranges}",
             f"recipe    {chosen.name}{changed}; seed {seed}, {chosen.dtype}",
             f"network   {network_words(chosen)}",
-            f"trained   on {collocation.members} members x {collocation.nodes} nodes ({collocation.rule}), at most "
-            f"{optimiser.steps} steps of {optimiser.name}",
+            f"trained   on {collocation_words(chosen)}, at most {optimiser.steps} steps of {optimiser.name}",
             f"device    {jax.devices()[0].device_kind}",
             f"folder    {command.out}{state}",
         ]
@@ -89,19 +88,25 @@ def network_words(chosen: Recipe) -> str:
     network = chosen.network
     if network.kind == "revolved":
         return (
-            f"revolved, orders to {network.order}, {network.radial} polynomials a line, {network.harmonics} degrees of the direction, "
-            f"polynomials of degree {network.degree} and {network.poles} poles of the parameter"
+            f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, {network.harmonics} "
+            f"harmonics of the direction, degree {network.degree} and {network.poles} poles in the other parameters"
         )
-    sizes = f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation}"
-    if network.kind == "illuminated":
-        return f"{sizes}, the incident phase as a factor"
     sees = {
         "harmonics": f"{network.harmonics} harmonics",
         "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
         "position": "the position",
         "placed": "position and normal",
     }[network.features]
-    return f"{sizes}, code of {network.p}, {sees}"
+    # The phase of the wave takes the place of a code.
+    code = "" if network.kind == "illuminated" else f" code of {network.p},"
+    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation},{code} {sees}"
+
+
+def collocation_words(chosen: Recipe) -> str:
+    collocation = chosen.collocation
+    if collocation.rule == "duffy":
+        return f"{collocation.members} members x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
+    return f"{collocation.members} members x {collocation.nodes} nodes ({collocation.rule})"
 
 
 def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:
