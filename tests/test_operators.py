@@ -161,7 +161,7 @@ def test_reproduce_writes_both_recipes_side_by_side(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize(
     ("words", "cure"),
     [
-        (["reproduce", "sound"], "laplace, biharmonic"),
+        (["reproduce", "sound"], "laplace, biharmonic, helmholtz"),
         (["reproduce", "laplace", "--quick", "--full"], "Leave one out"),
     ],
 )

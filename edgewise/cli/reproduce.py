@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from edgewise import __version__, plot, plot_training
+from edgewise.cli import reproduce_space
 from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
 from edgewise.files import make_folder, write_text
@@ -16,13 +18,17 @@ from edgewise.learn.operator import Operator
 from edgewise.precision import enable_x64
 from edgewise.reproduction import EXPERIMENTS, MEMBERS, minutes, recipes_for, run_experiment
 
-TITLES = {"laplace": "2D Laplace equation", "biharmonic": "2D biharmonic equation"}
+TITLES = {
+    "laplace": "2D Laplace equation",
+    "biharmonic": "2D biharmonic equation",
+    "helmholtz": "3D Helmholtz equation, two half-balls",
+}
 
 
 def run(command: Any) -> None:
     enable_x64()
-    if command.experiment not in EXPERIMENTS:
-        known = ", ".join(EXPERIMENTS)
+    if command.experiment not in TITLES:
+        known = ", ".join(TITLES)
         raise ValueError(f"No experiment is called {command.experiment!r}; there are {known}. Name one of them.")
     if command.quick and command.full:
         raise ValueError("`--quick` and `--full` exclude each other; got both. Leave one out.")
@@ -30,15 +36,9 @@ def run(command: Any) -> None:
     make_folder(out)
     if (out / "results.md").exists() and not command.overwrite:
         raise FileExistsError(f"`{out}` holds results already. Name another `--out`, or pass `--overwrite`.")
-    experiment = EXPERIMENTS[command.experiment]
     say = (lambda text: None) if command.json else (lambda text: print(text, file=sys.stderr, flush=True))
-    theirs = recipes_for(experiment, command.full)[0]
-    say(
-        f"About {minutes(experiment, command.full):.0f} minutes on {jax.devices()[0].device_kind}: "
-        f"{theirs.optimiser.steps:,} of the paper's 200,000 steps, then ours."
-    )
-    report = run_experiment(experiment, command.full, command.seed, _sparsely(say))
-    operators = report.pop("operators")
+    make = _in_space if command.experiment == "helmholtz" else _in_the_plane
+    report, text, figures = make(command, say)
     mode = " --full" if command.full else ""
     report |= {
         "experiment": command.experiment,
@@ -48,9 +48,9 @@ def run(command: Any) -> None:
         "version": __version__,
         "jax": jax.__version__,
     }
-    pictures, missing = _draw(report, operators, out)
+    pictures, missing = _draw(figures, out)
     report["written"] = [str(out / name) for name in ("results.md", "results.json", *pictures)]
-    text = words(report, pictures)
+    text = _page(report, text, pictures)
     write_text(out / "results.md", text)
     write_text(out / "results.json", to_json(report) + "\n")
     if command.json:
@@ -59,6 +59,30 @@ def run(command: Any) -> None:
     print(f"{text}\nWrote {', '.join(report['written'])}.")
     if missing:
         print(f"No pictures: {missing}")
+
+
+Figures = Callable[[], dict[str, Any]]
+
+
+def _in_the_plane(command: Any, say: Callable[[str], Any]) -> tuple[dict[str, Any], str, Figures]:
+    """The report, its words, and what draws its pictures."""
+    experiment = EXPERIMENTS[command.experiment]
+    theirs = recipes_for(experiment, command.full)[0]
+    say(
+        f"About {minutes(experiment, command.full):.0f} minutes on {jax.devices()[0].device_kind}: "
+        f"{theirs.optimiser.steps:,} of the paper's 200,000 steps, then ours."
+    )
+    report = run_experiment(experiment, command.full, command.seed, _sparsely(say))
+    operators = report.pop("operators")
+    return report, words(report), lambda: _figures(report, operators)
+
+
+def _in_space(command: Any, say: Callable[[str], Any]) -> tuple[dict[str, Any], str, Figures]:
+    time, what = reproduce_space.plan(command.full)
+    say(f"About {time:.0f} minutes on {jax.devices()[0].device_kind}: {what}")
+    report = reproduce_space.run_experiment(command.full, command.seed, say)
+    parts = report.pop("operators"), report.pop("references")
+    return report, reproduce_space.words(report), lambda: reproduce_space.figures(*parts)
 
 
 def _sparsely(say: Any) -> Any:
@@ -74,7 +98,18 @@ def _sparsely(say: Any) -> Any:
     return said
 
 
-def words(report: dict[str, Any], pictures: list[str]) -> str:
+def _page(report: dict[str, Any], text: str, pictures: list[str]) -> str:
+    shown = "\n".join(f"![{name}]({name})\n" for name in pictures)
+    return f"""# {TITLES[report["experiment"]]}: the paper and edgewise
+
+{text}
+
+{report["date"]}, {report["device"]}, edgewise {report["version"]}, jax {report["jax"]}; `{report["command"]}`.
+
+{shown}"""
+
+
+def words(report: dict[str, Any]) -> str:
     """The results as Markdown."""
     theirs, ours, race = report["paper"], report["edgewise"], report["race"]
     rows = [
@@ -96,10 +131,7 @@ def words(report: dict[str, Any], pictures: list[str]) -> str:
         if sooner is None
         else f"it takes {theirs['seconds_to_4_percent']:.2g} s to 4 %, edgewise {ours['seconds_to_4_percent']:.2g} s: {sooner:.0f} times less"
     )
-    shown = "\n".join(f"![{name}]({name})\n" for name in pictures)
-    return f"""# {TITLES[report["experiment"]]}: the paper and edgewise
-
-Relative l2 errors of the field inside.
+    return f"""Relative l2 errors of the field inside.
 
 {table(header, rows)}
 
@@ -109,22 +141,24 @@ Relative l2 errors of the field inside.
 - After equal time, {race["equal_seconds"]:.2g} s, the error of edgewise is {race["smaller_after_equal_time"]:.1e} times smaller; at the end
   of both {race["smaller_at_the_end"]:.1e} times.
 
-Seconds leave out compilation. {report["date"]}, {report["device"]}, edgewise {report["version"]}, jax {report["jax"]}; `{report["command"]}`.
-
-{shown}"""
+Seconds leave out compilation."""
 
 
-def _draw(report: dict[str, Any], operators: dict[str, Operator], out: Path) -> tuple[list[str], str | None]:
-    """The pictures; without matplotlib none, and what to do."""
+def _figures(report: dict[str, Any], operators: dict[str, Operator]) -> dict[str, Any]:
     t = jnp.array(MEMBERS)
+    return {
+        "race.png": plot_training.race_figure(report["paper"]["path"], report["edgewise"]["path"]),
+        "paper.png": plot.field_figure(operators["paper"](t=t), name="prediction"),
+        "edgewise.png": plot.field_figure(operators["edgewise"](t=t), name="prediction"),
+    }
+
+
+def _draw(figures: Figures, out: Path) -> tuple[list[str], str | None]:
+    """The pictures; without matplotlib none, and what to do."""
     try:
-        figures = {
-            "race.png": plot_training.race_figure(report["paper"]["path"], report["edgewise"]["path"]),
-            "paper.png": plot.field_figure(operators["paper"](t=t), name="prediction"),
-            "edgewise.png": plot.field_figure(operators["edgewise"](t=t), name="prediction"),
-        }
+        made = figures()
     except ImportError as error:
         return [], str(error)
-    for name, figure in figures.items():
+    for name, figure in made.items():
         save(figure, out / name)
-    return list(figures), None
+    return list(made), None
