@@ -174,7 +174,7 @@ def test_the_papers_recipe_in_space():
         1880,
     )
     assert (optimiser.name, optimiser.steps, optimiser.rate, optimiser.decay) == ("adam", 200_000, 1e-3, 0.95)
-    assert recipe.dtype == "float32"
+    assert recipe.dtype == "float32" and recipe.validation.nodes == 12
     assert ew.recipe("paper-random", WAVES) == dataclasses.replace(recipe, name="paper-random")
     _check_papers_rule(recipe, WAVES)
     combined = dataclasses.replace(WAVES, representation=ew.CombinedField(WAVES.representation.kernel))
