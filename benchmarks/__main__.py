@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, startup, trust
+from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, space_operators, startup, trust
 from benchmarks.harness import environment, write_json
 
 CASES = {
@@ -15,6 +15,7 @@ CASES = {
     "papers_step": papers_step,
     "scattering": scattering,
     "space": space,
+    "space_operators": space_operators,
     "startup": startup,
     "trust": trust,
 }

@@ -166,6 +166,25 @@ def space():
     save(plot_space.far_field_sphere_figure(solution), "halfballs-far.png")
 
 
+def echo():
+    """What the half-balls send back, over the gap and the direction: one call of the operator."""
+    operator = ew.pretrained("helmholtz-halfballs")
+    gaps, angles = np.linspace(0.05, 0.5, 136), np.linspace(0, np.pi / 2, 61)
+    t, theta = (part.ravel() for part in np.meshgrid(gaps, angles))
+    along = np.stack([np.sin(theta), 0 * theta, np.cos(theta)], axis=-1)
+    # The amplitude where the wave came from, of each member in a direction of its own.
+    back = jax.vmap(lambda t, d: operator(t=t, direction=d).far_field(-d))
+    echoes = [np.abs(back(t[i : i + 61], along[i : i + 61])) for i in range(0, len(t), 61)]
+    figure = Figure((8.4, 3.6), layout="constrained")
+    ax = figure.subplots()
+    values = np.concatenate(echoes).reshape(len(angles), -1)
+    image = ax.pcolormesh(2 * gaps, np.degrees(angles), values, cmap="magma", shading="gouraud", vmin=0)
+    figure.colorbar(image, ax=ax, label="|u_inf| of the echo", pad=0.02)
+    ax.set(xlabel="gap between the flat faces, in wavelengths", ylabel="direction of the wave from the axis, degrees")
+    ax.set(yticks=[0, 30, 60, 90], title=f"{len(t):,} scattering problems, one operator")
+    save(figure, "echoes.png")
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate", "estimate", "space"):
+    for name in sys.argv[1:] or ("scattering", "corner", "airfoil", "plate", "estimate", "space", "echo"):
         globals()[name]()
