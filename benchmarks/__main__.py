@@ -5,7 +5,17 @@ import sys
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, space_operators, startup, trust
+from benchmarks import (
+    batch_solve,
+    evaluation,
+    operators,
+    papers_step,
+    scattering,
+    space,
+    space_operators,
+    startup,
+    trust,
+)
 from benchmarks.harness import environment, write_json
 
 CASES = {

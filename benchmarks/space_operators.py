@@ -62,7 +62,9 @@ def run(quick: bool) -> dict[str, Any]:
 
 def describe(result: dict[str, Any]) -> list[str]:
     errors = result["errors"]
-    lines = [f"half-balls, t = {T}: far field by the operator to {errors['operator']:.1e}, by `solve` to {errors['solve']:.1e}"]
+    lines = [
+        f"half-balls, t = {T}: far field by the operator to {errors['operator']:.1e}, by `solve` to {errors['solve']:.1e}"
+    ]
     if "ratio" in result:
         median = result["median"]
         lines += [

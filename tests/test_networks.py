@@ -49,7 +49,8 @@ def drawn(network, seed=3):
 def test_every_node_of_many_curves_is_seen_on_its_own_curve(dtype):
     """Also the first of each, whose coordinate single precision rounds below its turn."""
     curves, nodes = 40, 64
-    s = _coordinates(ew.Kress(nodes), curves, np.dtype(dtype)).s
+    family = ew.Union(*(ew.Translate(ew.Ellipse(1.0, 0.5), (3.0 * i, 0.0)) for i in range(curves)))
+    s = _coordinates(ew.Kress(nodes), family, np.dtype(dtype)).s
     expected = np.repeat(np.arange(curves), nodes)
     assert np.array_equal(jax.vmap(lambda s: turn_of(s, curves))(s), expected)
 
@@ -226,7 +227,7 @@ def test_features_shared_by_all_members_are_those_of_each(family):
     @jax.jit
     def both(parameters):
         nodes = rule.place(family, parameters, jnp.float64)
-        reading = Reading(network, rule, curves, jnp.float64)
+        reading = Reading(network, rule, family, jnp.float64)
         assert reading.features is not None
         return reading.unknowns(nodes, parameters), unknowns(network, nodes, parameters)
 
