@@ -28,7 +28,9 @@ def test_every_preset_has_an_operator_with_its_making_written_down():
         config = json.loads((folder(name) / "config.json").read_text())
         assert config["stats"]["command"].startswith(f"edgewise train {name} --recipe {config['recipe']['name']}")
         assert {"device", "date", "seconds", "measured"} <= set(config["stats"])
-        assert sum(file.stat().st_size for file in folder(name).iterdir()) < 400_000
+        # Every direction on every pair of half-balls to 1e-4 takes 217,000 complex weights.
+        limit = 4_000_000 if name == "helmholtz-halfballs" else 400_000
+        assert sum(file.stat().st_size for file in folder(name).iterdir()) < limit
 
 
 @pytest.mark.parametrize("count", MEMBERS)
