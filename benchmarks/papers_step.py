@@ -16,7 +16,7 @@ import edgewise as ew
 from benchmarks.harness import compete, medians
 from edgewise.learn.building import Shape, build_network
 from edgewise.learn.drawn import mean_square
-from edgewise.learn.networks import Nomad, split_trainable
+from edgewise.learn.networks import Nomad, TimesJacobian, split_trainable
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def run(quick: bool) -> dict[str, Any]:
     repeats, size, count = (1, 64, 2**12) if quick else (5, 2048, 2**24)
     collocation, dtype = recipe.collocation, np.dtype(recipe.dtype)
     network = build_network(problem, recipe, Shape(1, 0, True), jnp.ones(1), jax.random.key(0))
-    assert isinstance(network, Nomad), "its products are counted"
+    assert isinstance(network, TimesJacobian) and isinstance(network.network, Nomad), "its products are counted"
     trainable, rest = split_trainable(network)
 
     def loss(weights, key):
@@ -56,7 +56,7 @@ def run(quick: bool) -> dict[str, Any]:
     median = medians(seconds)
     rates = {"flops": 2 * size**3 / median["product"], "pairs": count / median["loop"]}
     pairs = collocation.members * collocation.targets * collocation.nodes
-    flops = 16 * pairs + collocation.members * collocation.nodes * flops_of(network)
+    flops = 16 * pairs + collocation.members * collocation.nodes * flops_of(network.network)
     limit = flops / rates["flops"] + pairs / rates["pairs"]
     return {
         "recipe": dataclasses.asdict(collocation),
