@@ -15,7 +15,7 @@ import edgewise as ew
 from edgewise.learn import projection, surfaces
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.networks import unknowns
-from edgewise.learn.space_training import training_in_space
+from edgewise.learn.revolved_training import training_in_space
 from edgewise.special import on_sphere
 from edgewise.systems import prepare
 from edgewise.validation import Settings

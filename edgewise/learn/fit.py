@@ -21,8 +21,8 @@ from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
+from edgewise.learn.revolved_training import AnySpaceTraining
 from edgewise.learn.runs import is_text
-from edgewise.learn.space_training import AnySpaceTraining
 from edgewise.learn.training import Training, check_members, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem

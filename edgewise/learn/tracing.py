@@ -9,7 +9,7 @@ import jax
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.space_training import AnySpaceTraining
+from edgewise.learn.revolved_training import AnySpaceTraining
 from edgewise.learn.training import Training, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem

@@ -25,7 +25,7 @@ from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.space_training import AnySpaceTraining, training_in_space
+from edgewise.learn.revolved_training import AnySpaceTraining, training_in_space
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy, Kress
 from edgewise.validation import check_data

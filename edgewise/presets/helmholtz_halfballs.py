@@ -4,8 +4,8 @@
       u = -e^{ik d·x} on them: sound-soft; u is the scattered wave, which radiates.
 
 The paper sends the wave along the axis, d = (0, 0, 1), which is the default; the experiment that it cites along the gap. The
-field is a combined one, since k is an eigenvalue of the ball that the halves make where they touch. The gap resonates: near
-t = 0.265 the density on the discs is four times as large as beside it.
+field is a combined one, whose equation is well conditioned for every t; that of the paper's single layer is next to singular.
+The gap resonates: near t = 0.265 the density on the discs is four times as large as beside it.
 
 Reference: Z. Fang, S. Wang and P. Perdikaris, "Learning only on boundaries", arXiv:2308.12939.
 """
