@@ -69,7 +69,8 @@ def _coordinates(rule: AbstractQuadrature, family: AbstractFamily, dtype: Any) -
     else:
         components = len(family.curves)
         steps = 2 * np.pi * np.arange(components)
-    s = jnp.asarray(np.concatenate([grid + step for step in steps]), dtype)
+    # Not to be seen as a constant: XLA would compute all features while it compiles, and keep them in what it compiled.
+    s = jax.lax.optimization_barrier(jnp.asarray(np.concatenate([grid + step for step in steps]), dtype))
     unknown = jnp.full(len(s), jnp.nan, dtype)
     vectors = jnp.stack([unknown] * family.dim, axis=-1)
     return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=components)
