@@ -225,6 +225,12 @@ def test_densities_times_jacobian_are_continuous_where_the_network_is():
     found = unknowns(network, nodes, {"t": jnp.asarray(0.2), "direction": jnp.array([0.0, 0, 1])})
     bare = unknowns(network.network, nodes, {"t": jnp.asarray(0.2), "direction": jnp.array([0.0, 0, 1])})
     assert np.allclose(found, bare * nodes.jacobian)
+    # As a stored run is read: by the shapes of its arrays, before there are numbers.
+    skeleton = eqx.filter_eval_shape(
+        lambda size: build_network(problem, recipe, shape_of(problem, np.dtype(float)), size, jax.random.key(0)),
+        jax.ShapeDtypeStruct((1,), float),
+    )
+    assert jax.tree_util.tree_structure(skeleton) == jax.tree_util.tree_structure(network)
 
 
 HARD = dataclasses.replace(HALVES, condition=ew.Neumann())
