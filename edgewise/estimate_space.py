@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Inexact
 
 from edgewise import linear
 from edgewise.error_field import ROUNDING, Of, extent, looked_at
+from edgewise.misfit import fields_in_space
 from edgewise.potentials import Direct, Dirichlet, Member, Strengths
 from edgewise.potentials.evaluate import far_field
 from edgewise.potentials.representation import row_scale
@@ -105,10 +106,7 @@ def _strengths(member: Member, unknown: Inexact[Array, "b n"]) -> Strengths:
     return over_members(one, member, unknown)
 
 
-@eqx.filter_jit
-def _field(problem: Problem, rule: Duffy, parameters: dict[str, Array], strengths: Strengths) -> SurfaceField:
-    kernel, family, side = problem.representation.kernel, problem.family, problem.side
-    return jax.vmap(lambda p, s: SurfaceField(kernel, family, rule, side, p, s))(parameters, strengths)
+_field = eqx.filter_jit(fields_in_space)
 
 
 def _rows(member: Member) -> Float[Array, "b n"]:

@@ -12,7 +12,7 @@ from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import PAIRS, Field, Quantity
-from edgewise.potentials.surface_field import evaluate_space
+from edgewise.potentials.surface_field import SurfaceField, evaluate_space
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 
@@ -22,6 +22,14 @@ def field_of(
 ) -> Field:
     """The field of one member on curves."""
     return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
+
+
+def fields_in_space(
+    problem: Problem, quadrature: Duffy, parameters: Mapping[str, Array], strengths: Strengths
+) -> SurfaceField:
+    """The fields of members on surfaces, along a first axis."""
+    kernel, family, side = problem.representation.kernel, problem.family, problem.side
+    return jax.vmap(lambda p, s: SurfaceField(kernel, family, quadrature, side, p, s))(parameters, strengths)
 
 
 def misfit(

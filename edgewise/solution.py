@@ -15,7 +15,7 @@ from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
-from edgewise.misfit import field_of, misfit, misfits_in_space
+from edgewise.misfit import field_of, fields_in_space, misfit, misfits_in_space
 from edgewise.potentials import Member, Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.potentials.far_space import far_in_space
@@ -315,13 +315,9 @@ class Solution(eqx.Module):
 def _fields(
     problem: Problem, quadrature: AbstractQuadrature, parameters: dict[str, Array], strengths: Strengths
 ) -> Field | SurfaceField:
-    def one(parameters, strengths):
-        if not isinstance(quadrature, Duffy):
-            return field_of(problem, quadrature, parameters, strengths)
-        kernel = problem.representation.kernel
-        return SurfaceField(kernel, problem.family, quadrature, problem.side, parameters, strengths)
-
-    return jax.vmap(one)(parameters, strengths)
+    if isinstance(quadrature, Duffy):
+        return fields_in_space(problem, quadrature, parameters, strengths)
+    return jax.vmap(lambda p, s: field_of(problem, quadrature, p, s))(parameters, strengths)
 
 
 @eqx.filter_jit

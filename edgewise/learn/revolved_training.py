@@ -32,9 +32,9 @@ class RevolvedTraining(AbstractSpaceTraining):
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         super().__init__(problem, recipe, seed)
         network = self.network(self.first_weights)
-        assert isinstance(network, Revolved), "see `training_for`"
+        assert isinstance(network, Revolved), "see `training_in_space`"
         self.skeleton = network
-        self.box = problem.parameters.without([network.direction])
+        self.box = network.inputs.box
         count = recipe.collocation.members
         self.evenly = self.lattice(count - count // 2)
         rule = Duffy(recipe.collocation.nodes)

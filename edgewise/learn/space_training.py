@@ -35,19 +35,13 @@ class AbstractSpaceTraining(abc.ABC):
         start, validation, self.draws = jax.random.split(jax.random.key(seed), 3)
         self.rng = np.random.default_rng(seed)
         self.shape = shape_of(problem, self.dtype)
-        self.validation_members = self.drawn_members(validation, recipe.validation.members)
         # In double precision the misfit is that of the network alone.
         precise = np.dtype(float)
-        rule = Duffy(recipe.validation.nodes)
-        targets = draw_targets(
-            self.rng,
-            recipe.validation.members,
-            np.ones(nodes_on(problem, rule)),
-            min(SEEN_ROWS, nodes_on(problem, rule)),
-        )
-        self.validation = rows_of(
-            problem, rule, {n: v.astype(precise) for n, v in self.validation_members.items()}, targets, precise
-        )
+        rule, count = Duffy(recipe.validation.nodes), recipe.validation.members
+        members = {n: v.astype(precise) for n, v in self.drawn_members(validation, count).items()}
+        nodes = nodes_on(problem, rule)
+        targets = draw_targets(self.rng, count, np.ones(nodes), min(SEEN_ROWS, nodes))
+        self.validation = rows_of(problem, rule, members, targets, precise)
         size = _data_size(problem, self.validation)
         network = build_network(problem, recipe, self.shape, jnp.full(1, size, self.dtype), start)
         trainable, self.rest = split_trainable(network)

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, Inexact, Int
 from edgewise.geometry import AbstractSurface
 from edgewise.geometry.parameters import names_in
 from edgewise.learn.collocation import Values
-from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import CombinedField, Member
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
@@ -38,9 +37,6 @@ class Rows(NamedTuple):
         member = self.member
         data = problem.data_on(member.boundary, parameters, member.value_weight)
         return member.representation.rhs(eqx.tree_at(lambda m: m.data, member, data))
-
-    def residual(self, network: AbstractNetwork, problem: Problem, parameters: Values) -> Inexact[Array, " m"]:
-        return self.matrix @ unknowns(network, self.member.boundary, parameters) - self.rhs(problem, parameters)
 
     @property
     def weight(self) -> Float[Array, " m"]:

@@ -31,8 +31,9 @@ class Known(NamedTuple):
 
     def kernel(self, target: Array) -> AbstractKernel:
         """That of the member whose node the target is."""
-        members = len(jax.tree_util.tree_leaves(self.kernels)[0]) if jax.tree_util.tree_leaves(self.kernels) else 1
-        return pick(self.kernels, target // (len(self.boundary.x) // members))
+        numbers = jax.tree_util.tree_leaves(self.kernels)
+        # A kernel without numbers is the same on all members.
+        return pick(self.kernels, target // (len(self.boundary.x) // len(numbers[0]))) if numbers else self.kernels
 
 
 def alone(kernel: AbstractKernel) -> AbstractKernel:
