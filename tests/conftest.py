@@ -13,16 +13,22 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 _MEASURED = pytest.StashKey[list]()
 
-# Bytes beyond which a worker lets go of what it has compiled: read again from the disk, it takes less than a second.
+# Beyond so many memory maps, or bytes, a worker lets go of what it has compiled; read again from the disk, it takes
+# less than a second. A compiled function keeps several maps, and Linux ends a process that asks for more than 65,530.
+MOST_MAPS = 20_000
 MOST_MEMORY = 8e9
 
 
 @pytest.fixture(autouse=True, scope="module")
 def bounded_memory():
-    """Thousands of compiled functions would otherwise fill the machine."""
+    """Thousands of compiled functions would otherwise fill the machine, or end the worker."""
     yield
-    pages = Path("/proc/self/statm")
-    if pages.exists() and 4096 * int(pages.read_text().split()[1]) > MOST_MEMORY:
+    process = Path("/proc/self")
+    if not process.exists():
+        return
+    memory = 4096 * int((process / "statm").read_text().split()[1])
+    maps = (process / "maps").read_bytes().count(b"\n")
+    if memory > MOST_MEMORY or maps > MOST_MAPS:
         jax.clear_caches()
         gc.collect()
 
