@@ -93,6 +93,7 @@ def test_memory_is_set_by_the_chunk():
     assert few < 0.5 * matrix and bytes_of(targets=2000, chunk=20) < 1.1 * few
 
 
+@pytest.mark.slow
 def test_every_step_and_every_patch_draws_its_own():
     network = network_for(WAVES)
     loss = jax.jit(lambda key: drawn.mean_square(network, WAVES, SMALL, key, jnp.float64))
@@ -105,6 +106,7 @@ def test_every_step_and_every_patch_draws_its_own():
     assert not np.any(nodes.s == again.s)
 
 
+@pytest.mark.slow
 def test_nodes_of_each_patchs_own_grid_are_those_of_that_grid_on_the_patch():
     family = ew.Union(ew.Sphere(2.0), ew.Torus(1.0, 0.3))
     grids = jnp.asarray(np.random.default_rng(0).uniform(size=(family.patches, 3, 2)))

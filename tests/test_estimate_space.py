@@ -61,6 +61,7 @@ def ball():
     return ew.solve(waves(), k=1.0, direction=INCIDENCE, quadrature=ew.Duffy(4))
 
 
+@pytest.mark.slow
 def test_far_fields_of_a_ball(ball):
     wrong = damaged(ball, [0.0, 1e-4, 1e-2, 1e-1])
     true = norm(wrong.far_field(DIRECTIONS) - mie.far_field(1.0, DIRECTIONS, INCIDENCE))

@@ -66,6 +66,7 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_errors_in_space_are_those_against_the_series():
     waves = {"k": [1.0, 1.0], "direction": jnp.array([[0.0, 0, 1], [1, 0, 0]])}
     solution = ew.solve(BALL, quadrature=RULE, tol=0.5, **waves)
@@ -94,6 +95,7 @@ def test_members_that_differ_in_their_data_share_a_matrix(monkeypatch):
         assert np.allclose(together[i].density.values, alone.density.values, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_commands_about_operators_in_space(runs, capsys, tmp_path):
     run = str(runs / "ellipsoids")
     member = ["--at", "a=1, b=1, c=1, k=1, direction=(1,0,0)"]
@@ -127,6 +129,7 @@ def test_info_says_what_a_network_in_space_is(runs, name, words, capsys):
     assert [word for word in words if word not in said] == [], said
 
 
+@pytest.mark.slow
 def test_the_papers_third_experiment(tmp_path, monkeypatch, capsys):
     """The whole of it, with coarse nodes, four steps of the paper's recipe, and in place of the network what it is measured by."""
     pytest.importorskip("matplotlib")

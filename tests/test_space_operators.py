@@ -14,6 +14,7 @@ from space import directions
 import edgewise as ew
 from edgewise.learn import projection, surfaces
 from edgewise.learn.building import build_network, shape_of
+from edgewise.learn.collocation import data_names
 from edgewise.learn.networks import unknowns
 from edgewise.learn.revolved_training import training_in_space
 from edgewise.special import on_sphere
@@ -88,6 +89,7 @@ def test_an_operator_on_surfaces_makes_no_solve_and_reads_no_data():
     assert np.array_equal(left_out, operator(t=0.2, direction=(0, 0, 1)).far_field(jnp.eye(3)))
 
 
+@pytest.mark.slow
 def test_a_density_anywhere_is_the_one_at_the_nodes():
     solution = ew.pretrained("helmholtz-halfballs")(t=0.3)
     assert abs(solution.density(solution.boundary.s[700]) - solution.density.values[700]) < 1e-12
@@ -145,9 +147,10 @@ def test_rows_of_several_members_are_those_of_each():
 
 
 def test_parameters_of_the_data_alone_share_an_equation():
-    assert surfaces.data_names(HALVES) == ("direction",) == surfaces.data_names(ELLIPSOIDS)
+    assert data_names(HALVES) == ("direction",) == data_names(ELLIPSOIDS)
 
 
+@pytest.mark.slow
 def test_weights_for_given_poles_are_least_squares():
     """The normal equations against the residual of all rows and directions, which no other weights make smaller."""
     recipe = tiny(HALVES)

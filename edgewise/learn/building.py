@@ -11,14 +11,15 @@ from jaxtyping import Array, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface
 from edgewise.learn.choices import turning_direction
-from edgewise.learn.collocation import Values, equation
-from edgewise.learn.illuminated import Illuminated
+from edgewise.learn.collocation import Values, equation, linear_names
+from edgewise.learn.illuminated import Illuminated, Lit
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Placed, Position
+from edgewise.learn.modal import Modal
 from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output, TimesJacobian
 from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
 from edgewise.learn.revolved import Revolved
 from edgewise.learn.space_checks import check_field_from_density, check_in_space, is_complex, unknown_has_jacobian
-from edgewise.potentials import LayerPair, SingleLayer, Strengths
+from edgewise.potentials import LayerPair, PlaneWave, SingleLayer, Strengths
 from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy, Kress
@@ -64,12 +65,22 @@ def _check_on_curves(recipe: Recipe) -> None:
         ("collocation.rule", recipe.collocation.rule, ("duffy",)),
         ("network.kind", recipe.network.kind, ("illuminated", "revolved")),
         ("network.features", recipe.network.features, ("placed",)),
-        ("optimiser.name", recipe.optimiser.name, ("stochastic",)),
     ):
         if value in wrong:
             raise ValueError(
                 f'`recipe.{name} = {value!r}` is for surfaces, and `family` has curves. Use `recipe="default"`.'
             )
+    is_modal = recipe.network.kind == "modal"
+    if is_modal != (recipe.optimiser.name == "stochastic"):
+        raise ValueError(
+            f"`recipe.network.kind = {recipe.network.kind!r}` does not go with `optimiser.name = {recipe.optimiser.name!r}`: on curves "
+            '"modal" is trained by "stochastic", and nothing else is. Use `recipe="default"`.'
+        )
+    if is_modal and (recipe.collocation.rule != "kress" or recipe.network.features != "harmonics"):
+        raise ValueError(
+            f'`recipe.network.kind = "modal"` gives harmonics and is trained with `rule = "kress"`; got features '
+            f"{recipe.network.features!r} and rule {recipe.collocation.rule!r}. Use `recipe=\"default\"`."
+        )
     if recipe.collocation.rule == "kress":
         _check_even("collocation", recipe.collocation.nodes)
     _check_even("validation", recipe.validation.nodes)
@@ -199,7 +210,9 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
             radial=network.radial,
             dtype=dtype,
         )
-    inputs = ParameterInputs(problem.parameters, network.degree if network.kind == "deeponet" else 0)
+    linear = linear_names(problem) if network.kind == "modal" else ()
+    box = problem.parameters.without(linear)
+    inputs = ParameterInputs(box, network.degree if network.kind == "deeponet" else 0)
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
             f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} parameters. "
@@ -215,14 +228,25 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     if network.kind == "illuminated":
         return Illuminated(inputs, problem, output, **common)
     sight = _sight(problem, network, dtype, first)
+    if network.kind == "modal":
+        assert isinstance(sight, Harmonics), "see `check_recipe`"
+        shapes = {name: math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear}
+        return _lit(Modal(inputs, sight, output, linear=shapes, **common), problem)
     common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
     else:
-        made = DeepONet(inputs, sight, output, deep_trunk=network.deep_trunk, **common)
+        made = _lit(DeepONet(inputs, sight, output, deep_trunk=network.deep_trunk, **common), problem)
     if problem.family.dim == 3 and unknown_has_jacobian(problem):
         made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made
+
+
+def _lit(network: AbstractNetwork, problem: Problem) -> AbstractNetwork:
+    """With the phase of the incident plane wave, where there is one."""
+    if not isinstance(problem.data, PlaneWave):
+        return network
+    return Lit(network, Fixed((problem.representation.kernel, problem.data)))
 
 
 def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArray) -> Any:

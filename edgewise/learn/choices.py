@@ -1,14 +1,16 @@
 """Which recipe suits a problem: `recipe`, by name."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import jax
 import numpy as np
 
-from edgewise.geometry import Direction
-from edgewise.geometry.parameters import Parameter
+from edgewise.geometry import Angle, Box, Direction
+from edgewise.geometry.parameters import Parameter, bind
 from edgewise.kernels import Helmholtz
-from edgewise.learn.inputs import ParameterInputs
+from edgewise.learn.inputs import ParameterInputs, axes_of
 from edgewise.learn.recipes import (
     CollocationRecipe,
     NetworkRecipe,
@@ -18,9 +20,11 @@ from edgewise.learn.recipes import (
 )
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy
+from edgewise.quadrature import Duffy, Kress
 from edgewise.quadrature.rule import next_even
 
+# So many numbers that vary by themselves are many: a lattice of members that says enough would be too large.
+MANY = 3
 NAMES = ("default", "best", "paper", "paper-random")
 
 
@@ -43,19 +47,37 @@ def recipe(name: str, problem: Problem) -> Recipe:
     if problem.family.dim == 3:
         return _in_space(name, problem)
     axes = ParameterInputs(problem.parameters, 0).axes
-    degree = _degree(axes, best=name == "best")
-    terms = math.comb(axes + degree, degree)
+    if axes >= MANY:
+        return _for_many(name == "best", problem)
+    degree = _degree(problem.parameters, _turns(problem), best=name == "best")
+    terms = len(ParameterInputs(problem.parameters, degree).terms)
     pair = problem.condition.channels == 2
-    nodes = next_even((128 if pair else 192) if name == "default" else (256 if pair else 320))
+    # Where members are many, what is left of accuracy is theirs to give.
+    nodes = (128 if pair or terms > 100 else 192) if name == "default" else (256 if pair else 320)
     # A code a polynomial, and a few that the perceptron is free to shape.
     p = terms + 4
     return Recipe(
         name,
-        NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 64),
+        NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 8),
         # Fewer members than codes would leave the network free between them.
-        CollocationRecipe(members=max(2, p + p // 2) if axes else 1, nodes=nodes),
+        CollocationRecipe(members=max(2, p + p // 2 if axes == 1 else round(1.8 * p)) if axes else 1, nodes=nodes),
         OptimiserRecipe(steps=40 if name == "default" else 100),
         ValidationRecipe(members=16 if axes else 1, nodes=next_even(4 * nodes // 3)),
+    )
+
+
+def _for_many(best: bool, problem: Problem) -> Recipe:
+    nodes = 128 if best else 96
+    return Recipe(
+        "best" if best else "default",
+        NetworkRecipe(
+            kind="modal", layers=4 if best else 3, neurons=256 if best else 128, harmonics=round(0.4 * nodes)
+        ),
+        CollocationRecipe(members=512 if best else 128, nodes=nodes, targets=16),
+        OptimiserRecipe(
+            name="stochastic", steps=2000 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=25
+        ),
+        ValidationRecipe(members=64, nodes=next_even(4 * nodes // 3), patience=0),
     )
 
 
@@ -92,13 +114,46 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
     )
 
 
-def _degree(axes: int, best: bool) -> int:
+def _degree(box: Box, turns: float, best: bool) -> int:
     """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
-    most = 100 if best else 40
-    degree = 16 if best else 11
-    while degree > 1 and math.comb(axes + degree, degree) > most:
+    most = (200 if best else 80) if turns == 0 else 700
+    degree = (16 if best else 11) + math.ceil(turns)
+    while degree > 1 and _number_of_terms(box, degree) > most:
         degree -= 1
     return degree
+
+
+def _number_of_terms(box: Box, degree: int) -> int:
+    """Of an angle every degree but 0 has two functions; counted without listing them, which for many axes would take long."""
+    counts = np.ones(1)
+    for spec in axes_of(box):
+        own = np.full(degree + 1, 2 if isinstance(spec, Angle) else 1)
+        own[0] = 1
+        counts = np.convolve(counts, own)[: degree + 1]
+    return int(np.sum(counts))
+
+
+def _turns(problem: Problem) -> float:
+    """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
+    if not isinstance(problem.representation.kernel, Helmholtz):
+        return 0.0
+    draws = problem.parameters.extremes(jax.random.key(0), 6)
+    sizes, waves = [], []
+    for i in range(6):
+        member = {name: value[i] for name, value in draws.items()}
+        x = np.asarray(Kress(32).place(problem.family, member, float).x)
+        sizes.append(np.max(np.ptp(x, axis=0)) / 2)
+        waves.append(_wavenumber(problem, member))
+    # Straight through, and round.
+    turns = (max(waves) - min(waves)) / 2 * (2 + math.pi) * max(sizes)
+    data = problem.data
+    turned = isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)
+    return max(turns, 2 * max(waves) * max(sizes) if turned else 0.0)
+
+
+def _wavenumber(problem: Problem, member: Mapping[str, Any]) -> float:
+    kernel = bind(problem.representation.kernel, member)
+    return float(np.abs(np.asarray(kernel.wavenumber)))
 
 
 def turning_direction(problem: Problem) -> str | None:
@@ -117,7 +172,8 @@ def _in_space(name: str, problem: Problem) -> Recipe:
     if direction is None:
         return _for_any_surface(best, problem)
     across, away, k = _waves(problem)
-    others = ParameterInputs(problem.parameters.without([direction]), 0).axes
+    shaping = problem.parameters.without([direction])
+    others = ParameterInputs(shaping, 0).axes
     # Waves round the axis, and of the direction, beyond which harmonics of a plane wave on the body fall off.
     order, degree = math.ceil(k * across) + 5, math.ceil(k * away) + 6
     nodes = math.ceil(6 + 0.6 * k * across) + (2 if best else 0)
@@ -128,7 +184,7 @@ def _in_space(name: str, problem: Problem) -> Recipe:
             order=order,
             harmonics=degree,
             radial=math.ceil(10 + 1.5 * k * across) if best else math.ceil(8 + 1.2 * k * across),
-            degree=_degree(others, best) if others != 1 else (10 if best else 7),
+            degree=_degree(shaping, 0.0, best) if others != 1 else (10 if best else 7),
             poles=(8 if best else 6) if others == 1 else 0,
         ),
         # Many members with few rows each: resonances are narrow.
@@ -168,9 +224,6 @@ def _waves(problem: Problem) -> tuple[float, float, float]:
         x = np.asarray(Duffy(4).place(problem.family, member, float).x)
         across = max(across, float(np.max(np.linalg.norm(x[:, :2], axis=-1))))
         away = max(away, float(np.max(np.linalg.norm(x, axis=-1))))
-        kernel = problem.representation.kernel
-        if isinstance(kernel, Helmholtz):
-            wavenumber = kernel.wavenumber
-            value = member[wavenumber.name] if isinstance(wavenumber, Parameter) else wavenumber
-            k = max(k, float(np.abs(np.asarray(value))))
+        if isinstance(problem.representation.kernel, Helmholtz):
+            k = max(k, _wavenumber(problem, member))
     return across, away, k

@@ -9,11 +9,11 @@ from jaxtyping import Array, Inexact
 
 from edgewise import linear
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import Angle, Box, Interval
+from edgewise.geometry.parameters import Angle, Box, Interval, names_in
 from edgewise.learn.networks import AbstractNetwork, unknowns
-from edgewise.potentials import LayerPair
+from edgewise.potentials import AbstractWave, LayerPair
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractQuadrature, Kress
 
 Values = dict[str, Array]
 
@@ -61,6 +61,44 @@ def row_names(problem: Problem) -> tuple[str, ...]:
     if problem.condition.channels == 2:
         return ("value", "slope")
     return ("flux",) if problem.condition.takes_flux else ("value",)
+
+
+def data_names(problem: Problem) -> tuple[str, ...]:
+    """Parameters that the data alone depend on: members that differ in nothing else share an equation."""
+    shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
+    return tuple(name for name in problem.parameters.names if name not in shaping)
+
+
+def linear_names(problem: Problem) -> tuple[str, ...]:
+    """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
+
+    Whether it is so is seen from values at a few points: all such parameters together, or else one of them alone.
+    """
+    specs = dict(problem.parameters.specs)
+    names = tuple(name for name in data_names(problem) if isinstance(specs[name], Interval))
+    if isinstance(problem.data, AbstractWave) or not names:
+        return ()
+    for some in (names, *((name,) for name in names)):
+        if _is_linear(problem, some):
+            return some
+    return ()
+
+
+def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
+    dtype = jnp.result_type(float)
+    first, second, third = (
+        {name: value[0] for name, value in problem.parameters.sample(jax.random.key(i), 1).items()} for i in range(3)
+    )
+    boundary = Kress(8).place(problem.family, first, dtype)
+
+    def data(values):
+        return np.asarray(problem.data_on(boundary, first | values))
+
+    one, two = ({name: draw[name] for name in names} for draw in (second, third))
+    both = {name: 2 * one[name] - 3 * two[name] for name in names}
+    parts = 2 * data(one), 3 * data(two)
+    size = max(np.max(np.abs(part)) for part in parts)
+    return bool(np.max(np.abs(data(both) - parts[0] + parts[1])) <= 100 * np.finfo(dtype).eps * size)
 
 
 def training_members(box: Box, count: int, dtype: Any) -> Values:

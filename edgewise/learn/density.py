@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.density import AbstractDensity
 from edgewise.geometry import AbstractFamily, AbstractPlaneFamily, AbstractSurface, Boundary
 from edgewise.geometry.union import turn_of
-from edgewise.learn.networks import AbstractNetwork, joined, unknowns
+from edgewise.learn.networks import AbstractNetwork, joined, times_factor, unknowns
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
 
@@ -57,8 +57,8 @@ class Reading(eqx.Module):
             return unknowns(self.network, nodes, parameters)
         code = self.network.encode(parameters)
         values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
-        on_curves = nodes.x.shape[-1] == 2
-        return joined(_in_order(values, nodes) if on_curves else values, self.network.scalars(code))
+        values = _in_order(values, nodes) if nodes.x.shape[-1] == 2 else values
+        return joined(times_factor(self.network, values, nodes, parameters), self.network.scalars(code))
 
 
 def _coordinates(rule: AbstractQuadrature, family: AbstractFamily, dtype: Any) -> Boundary:

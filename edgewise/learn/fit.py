@@ -15,15 +15,15 @@ import numpy as np
 
 from edgewise.learn import choices, recipes
 from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
+from edgewise.learn.curve_training import check_members
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import load
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.revolved_training import AnySpaceTraining
 from edgewise.learn.runs import is_text
-from edgewise.learn.training import Training, check_members, training_for
+from edgewise.learn.training import AnyTraining, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 from edgewise.validation import check_curves, check_numbers
@@ -160,7 +160,7 @@ class _Run:
 
     def __init__(
         self,
-        training: Training | AnySpaceTraining,
+        training: AnyTraining,
         seed: int,
         folder: Folder | None,
         callback: Any,

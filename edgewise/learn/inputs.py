@@ -45,12 +45,12 @@ class ParameterInputs(eqx.Module):
     @property
     def axes(self) -> int:
         """How many numbers vary by themselves."""
-        return len(_axes(self.box))
+        return len(axes_of(self.box))
 
     @property
     def terms(self) -> tuple[tuple[int, ...], ...]:
         """For every product, which function of each axis it takes."""
-        return _terms(tuple(_degrees(spec, self.degree) for spec in _axes(self.box)), self.degree)
+        return _terms(tuple(_degrees(spec, self.degree) for spec in axes_of(self.box)), self.degree)
 
     def vector(self, parameters: Mapping[str, Any]) -> Float[Array, " size"]:
         parts = []
@@ -79,7 +79,7 @@ class ParameterInputs(eqx.Module):
         return jnp.prod(jnp.stack(chosen), axis=0)
 
 
-def _axes(box: Box) -> list[Interval | Direction | Angle]:
+def axes_of(box: Box) -> list[Interval | Direction | Angle]:
     """One entry for every number that varies by itself."""
     return [spec for _, spec in box.specs for _ in range(1 if isinstance(spec, Angle) else _width(spec))]
 

@@ -69,6 +69,10 @@ class AbstractNetwork(eqx.Module):
     def scalars(self, code: Any) -> Inexact[Array, " p"]:
         """The coefficients of the polynomial that the field has beside its layers."""
 
+    def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"] | None:
+        """What is known beforehand of the unknowns at nodes, and multiplies what is decoded; None where nothing is."""
+        return None
+
 
 class Output(eqx.Module):
     """Real numbers of a network, in the unknowns' own size, joined to complex ones where the unknowns are complex."""
@@ -285,7 +289,17 @@ def unknowns(network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str,
     """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars."""
     code = network.encode(parameters)
     values = jax.vmap(lambda features: network.decode(code, features))(jax.vmap(network.features)(nodes))
-    return joined(values, network.scalars(code))
+    return joined(times_factor(network, values, nodes, parameters), network.scalars(code))
+
+
+def times_factor(
+    network: AbstractNetwork, values: Inexact[Array, "n ..."], nodes: Boundary, parameters: Mapping[str, Any]
+) -> Inexact[Array, "n ..."]:
+    """What was decoded at the nodes, times what is known beforehand."""
+    factor = network.factor(nodes, parameters)
+    if factor is None:
+        return values
+    return values * factor.astype(values.dtype).reshape(-1, *(1,) * (values.ndim - 1))
 
 
 def joined(values: Inexact[Array, "n channels"], scalars: Inexact[Array, " p"]) -> Inexact[Array, " cn+p"]:

@@ -10,9 +10,12 @@ import jax.scipy.linalg
 import optax
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.geometry import AbstractFamily
 from edgewise.learn.collocation import System
-from edgewise.learn.networks import AbstractNetwork
+from edgewise.learn.density import Reading
+from edgewise.learn.networks import AbstractNetwork, times_factor
 from edgewise.learn.recipes import OptimiserRecipe
+from edgewise.quadrature import AbstractQuadrature
 
 State = dict[str, Array]
 """What an optimiser carries from one step to the next: `weights`, flat, and numbers of its own."""
@@ -22,6 +25,10 @@ TRIALS = (1e-2, 1e-1, 1.0, 10.0)
 ENOUGH = 0.1
 # Where none of them made the residual smaller, λ is multiplied by this.
 RETREAT = 100.0
+# Numbers of a Jacobian beyond which it is not stored, how many times it is then applied for one step at most, and by how much
+# the slope must have fallen before.
+MOST_NUMBERS = 2**26
+ITERATIONS, SETTLED = 150, 1e-4
 # λ below which the arithmetic of the normal equations is all that limits a step.
 LEAST_DAMPING = 1e-15
 
@@ -32,31 +39,35 @@ def gauss_newton_start(weights: Float[Array, " P"], recipe: OptimiserRecipe) -> 
 
 
 @eqx.filter_jit
-def gauss_newton_step(state: State, rest: AbstractNetwork, unravel: Callable, systems: System, units: Array) -> State:
-    """One step d = -(JᵀJ + λ)⁻¹ Jᵀ r, in the smaller of the spaces of weights and of residuals.
+def gauss_newton_step(
+    state: State,
+    rest: AbstractNetwork,
+    unravel: Callable,
+    systems: System,
+    units: Array,
+    place: tuple[AbstractQuadrature, AbstractFamily],
+) -> State:
+    """One step d = -(JᵀJ + λ)⁻¹ Jᵀ r, in the smaller of the spaces of weights and of residuals; by iteration where J is large.
 
-    `units` divides the rows, so that the residual is relative. A step that does not make the residual smaller is not taken.
+    `units` divides the rows, so that the residual is relative; `place` is the rule and the family that the nodes are of. A step
+    that does not make the residual smaller is not taken.
     """
     weights, damping = state["weights"], state["damping"]
 
     def residual(weights):
-        network = eqx.combine(unravel(weights), rest)
-        return stacked(jax.vmap(lambda s: s.residual(network))(systems) / units)
+        # What all members share is computed once.
+        reading = Reading(eqx.combine(unravel(weights), rest), *place, weights.dtype)
+        missed = jax.vmap(lambda s: s.matrix @ reading.unknowns(s.nodes, s.parameters) - s.rhs)(systems)
+        return stacked(missed / units)
 
     r = residual(weights)
-    jacobian = stacked(_jacobian(weights, rest, unravel, systems) / units[:, None])
-    rows, columns = jacobian.shape
-    if rows < columns:
-        gram = jacobian @ jacobian.T
-        step = lambda factor: jacobian.T @ jax.scipy.linalg.cho_solve(factor, r)
+    if r.size * weights.size <= MOST_NUMBERS:
+        step = _eliminated(stacked(_jacobian(weights, rest, unravel, systems) / units[:, None]), r)
     else:
-        gram = jacobian.T @ jacobian
-        slope = jacobian.T @ r
-        step = lambda factor: jax.scipy.linalg.cho_solve(factor, slope)
+        step = _iterated(residual, weights, r)
 
     def attempt(damping):
-        factor = jax.scipy.linalg.cho_factor(gram + damping * jnp.eye(gram.shape[0], dtype=gram.dtype))
-        trial = weights - step(factor)
+        trial = weights - step(damping)
         loss = jnp.sum(residual(trial) ** 2)
         return trial, jnp.where(jnp.isfinite(loss), loss, jnp.inf)
 
@@ -77,6 +88,54 @@ def gauss_newton_step(state: State, rest: AbstractNetwork, unravel: Callable, sy
     start = (jnp.zeros((), int), weights, before, RETREAT * damping)
     _, weights, loss, damping = jax.lax.while_loop(unsettled, try_next, start)
     return {"weights": weights, "damping": damping, "loss": loss}
+
+
+def _eliminated(jacobian: Array, r: Array) -> Callable[[Array], Array]:
+    """The step as a function of λ, by elimination."""
+    rows, columns = jacobian.shape
+    if rows < columns:
+        gram = jacobian @ jacobian.T
+        given, back = r, lambda x: jacobian.T @ x
+    else:
+        gram = jacobian.T @ jacobian
+        given, back = jacobian.T @ r, lambda x: x
+
+    def step(damping):
+        factor = jax.scipy.linalg.cho_factor(gram + damping * jnp.eye(gram.shape[0], dtype=gram.dtype))
+        return back(jax.scipy.linalg.cho_solve(factor, given))
+
+    return step
+
+
+def _iterated(residual: Callable[[Array], Array], weights: Array, r: Array) -> Callable[[Array], Array]:
+    """The step as a function of λ, by conjugate gradients on the normal equations: the Jacobian is applied, never stored."""
+    _, forward = jax.linearize(residual, weights)
+    transposed = jax.linear_transpose(forward, weights)
+
+    def backward(v):
+        return transposed(v)[0]
+
+    slope = backward(r)
+
+    def step(damping):
+        def unsettled(carry):
+            count, *_, size = carry
+            return (count < ITERATIONS) & (size > SETTLED**2 * first)
+
+        def iterate(carry):
+            count, d, left, s, direction, size = carry
+            ahead = forward(direction)
+            length = size / (jnp.sum(ahead**2) + damping * jnp.sum(direction**2))
+            d, left = d + length * direction, left - length * ahead
+            s = backward(left) - damping * d
+            new = jnp.sum(s**2)
+            return count + 1, d, left, s, s + (new / size) * direction, new
+
+        first = jnp.sum(slope**2)
+        start = (jnp.zeros((), int), jnp.zeros_like(weights), r, slope, slope, first)
+        return jax.lax.while_loop(unsettled, iterate, start)[1]
+
+    return step
 
 
 def stacked(rows: Inexact[Array, "m rows ..."]) -> Float[Array, "all ..."]:
@@ -107,7 +166,9 @@ def _jacobian(weights: Array, rest: AbstractNetwork, unravel: Callable, systems:
             network = eqx.combine(unravel(weights), rest)
             return network.scalars(network.encode(system.parameters))
 
-        values = jnp.moveaxis(jax.vmap(at)(system.nodes), 0, 1)
+        network = eqx.combine(unravel(weights), rest)
+        slopes = times_factor(network, jax.vmap(at)(system.nodes), system.nodes, system.parameters)
+        values = jnp.moveaxis(slopes, 0, 1)
         unknowns = values.reshape(-1, values.shape[-1])
         if system.matrix.shape[1] > unknowns.shape[0]:
             unknowns = jnp.concatenate([unknowns, real_and_imaginary(scalars)])

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 class NetworkRecipe:
     """The network."""
 
-    kind: Literal["deeponet", "nomad", "illuminated", "revolved"] = "deeponet"
-    """Linear or nonlinear decoder; on surfaces, for waves, the incident phase times a perceptron, or what bodies of revolution
-    allow."""
+    kind: Literal["deeponet", "nomad", "modal", "illuminated", "revolved"] = "deeponet"
+    """Linear or nonlinear decoder, or for many parameters the harmonics of the density by a perceptron; on surfaces, for waves, the
+    incident phase times a perceptron, or what bodies of revolution allow."""
     features: Literal["harmonics", "gaussian", "position", "placed"] = "harmonics"
     """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the position, or
     position and normal."""
@@ -50,11 +50,11 @@ class CollocationRecipe:
     theirs."""
     members: int = 16
     """Fixed for `kress` (Chebyshev nodes of one parameter, a lattice in several) and for half of those of `duffy`; drawn anew
-    each step for the others."""
+    each step for `modal` and for the paper's rules."""
     nodes: int = 192
     """On a curve; for `duffy` along a side of a patch."""
     targets: int = 100
-    """Of each member; for `duffy` drawn at random from its nodes."""
+    """Of each member; for `duffy` drawn at random from its nodes, for `modal` random combinations of all rows."""
     batch: int = 64
     """How many members of `duffy` stochastic Gauss-Newton takes for one step."""
     chunk: int = 188

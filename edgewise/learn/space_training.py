@@ -12,13 +12,13 @@ from jaxtyping import Array, Float
 
 from edgewise.learn import optimisers, stochastic
 from edgewise.learn.building import build_network, shape_of
-from edgewise.learn.collocation import Values, row_names, training_members
+from edgewise.learn.collocation import Values, data_names, row_names, training_members
 from edgewise.learn.drawn import mean_square, members_in_space
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.surfaces import Rows, data_names, draw_targets, nodes_on, rows_of
+from edgewise.learn.surfaces import Rows, draw_targets, nodes_on, rows_of
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 
@@ -111,8 +111,10 @@ class StochasticTraining(AbstractSpaceTraining):
 
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 
-    def _look(self, weights: Array, residuals: Array, rows: Rows, key: Array) -> tuple[Array, Array, Any]:
-        """Jacobian and residual of the members that this step draws, real and imaginary parts of all rows under each other."""
+    def _look(
+        self, weights: Array, residuals: Array, rows: Rows, key: Array
+    ) -> tuple[stochastic.Linearised, Float[Array, " b"]]:
+        """The members that this step draws, real and imaginary parts of all rows under each other."""
         count = self.recipe.collocation.batch
         first, second = jax.random.split(key)
         drawn = stochastic.pick(first, residuals, count)
@@ -127,7 +129,7 @@ class StochasticTraining(AbstractSpaceTraining):
         jacobian, residual = jax.lax.map(one, (some, free), batch_size=16)
         sizes = jnp.linalg.norm(residual, axis=1)
         jacobian = jacobian.reshape(-1, jacobian.shape[-1]) / count**0.5
-        return jacobian, residual.reshape(-1) / count**0.5, (drawn, sizes)
+        return stochastic.from_matrix(jacobian, residual.reshape(-1) / count**0.5), residuals.at[drawn].set(sizes)
 
     def _rows(self, weights: Array, rows: Rows, parameters: Values) -> tuple[Array, Array]:
         """Jacobian and residual of one member, such that the sum of squares is relative to the data."""

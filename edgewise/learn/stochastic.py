@@ -5,6 +5,7 @@ network wavefunctions", 2024 (SPRING).
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,23 @@ FULL = 0.2
 # λ falls to this share of its first value over the run.
 LAST_DAMPING = 1e-2
 # No step is longer than this, so that one draw cannot throw the weights far away.
-LONGEST = 0.3
+LONGEST = 1.0
+
+
+class Linearised(NamedTuple):
+    """A residual and its derivative J in the weights, known by what it does."""
+
+    residual: Float[Array, " rows"]
+    gram: Float[Array, "rows rows"]
+    """J Jᵀ."""
+    forward: Callable[[Array], Array]
+    """J d."""
+    backward: Callable[[Array], Array]
+    """Jᵀ v."""
+
+
+def from_matrix(jacobian: Float[Array, "rows P"], residual: Float[Array, " rows"]) -> Linearised:
+    return Linearised(residual, jacobian @ jacobian.T, lambda d: jacobian @ d, lambda v: jacobian.T @ v)
 
 
 def start(weights: Float[Array, " P"], members: int) -> State:
@@ -28,7 +45,7 @@ def start(weights: Float[Array, " P"], members: int) -> State:
         "weights": weights,
         "momentum": jnp.zeros_like(weights),
         "loss": jnp.asarray(jnp.inf, weights.dtype),
-        # Of every member the last that was seen of its residual; at first all are as bad.
+        # Of every member of a bank the last that was seen of its residual; at first all are as bad.
         "residuals": jnp.ones(members, weights.dtype),
     }
 
@@ -40,19 +57,18 @@ def pick(key: Array, residuals: Float[Array, " b"], count: int) -> Array:
 
 
 def step(
-    state: State, look: Callable[[Array, Array], tuple[Array, Array, Array]], recipe: OptimiserRecipe, number: Array
+    state: State, look: Callable[[Array, Array], tuple[Linearised, Array]], recipe: OptimiserRecipe, number: Array
 ) -> State:
-    """One step with the rows that `look(weights, residuals)` draws: Jacobian, residual, and who was drawn with what is left.
+    """One step with the rows that `look(weights, residuals)` draws; it also says what is now known of the members' residuals.
 
     d = μ d' + Jᵀ(JJᵀ + λ)⁻¹(r - μ J d'), where d' is the step before.
     """
     weights, before = state["weights"], recipe.momentum * state["momentum"]
-    jacobian, residual, (drawn, sizes) = look(weights, state["residuals"])
+    seen, residuals = look(weights, state["residuals"])
     progress = number / recipe.steps
     damping = recipe.damping * LAST_DAMPING**progress
-    gram = jacobian @ jacobian.T
-    factor = jax.scipy.linalg.cho_factor(gram + damping * jnp.eye(len(gram), dtype=gram.dtype))
-    move = before + jacobian.T @ jax.scipy.linalg.cho_solve(factor, residual - jacobian @ before)
+    factor = jax.scipy.linalg.cho_factor(seen.gram + damping * jnp.eye(len(seen.gram), dtype=seen.gram.dtype))
+    move = before + seen.backward(jax.scipy.linalg.cho_solve(factor, seen.residual - seen.forward(before)))
     tail = jnp.clip((progress - FULL) / (1 - FULL), 0, 1)
     length = recipe.rate * (1 + jnp.cos(np.pi * tail)) / 2
     norm = jnp.linalg.norm(move)
@@ -60,6 +76,6 @@ def step(
     return {
         "weights": weights - taken,
         "momentum": move,
-        "loss": jnp.sum(residual**2),
-        "residuals": state["residuals"].at[drawn].set(sizes),
+        "loss": jnp.sum(seen.residual**2),
+        "residuals": residuals,
     }

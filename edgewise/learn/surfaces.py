@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
 from edgewise.geometry import AbstractSurface
-from edgewise.geometry.parameters import names_in
 from edgewise.learn.collocation import Values
 from edgewise.potentials import CombinedField, Member
 from edgewise.problem import Problem
@@ -43,12 +42,6 @@ class Rows(NamedTuple):
         """The share of the boundary that each row stands for, 1 on the average over all nodes."""
         weight = self.member.at_rows(self.member.boundary.weight)
         return weight / jnp.mean(self.member.boundary.weight)
-
-
-def data_names(problem: Problem) -> tuple[str, ...]:
-    """Parameters that the data alone depend on: members that differ in nothing else share an equation."""
-    shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
-    return tuple(name for name in problem.parameters.names if name not in shaping)
 
 
 def draw_targets(

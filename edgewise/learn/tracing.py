@@ -9,8 +9,7 @@ import jax
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.revolved_training import AnySpaceTraining
-from edgewise.learn.training import Training, training_for
+from edgewise.learn.training import AnyTraining, training_for
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 
@@ -64,9 +63,7 @@ def trace(
     return operator, records
 
 
-def _operator(
-    training: Training | AnySpaceTraining, network: AbstractNetwork, seed: int, stats: dict[str, Any]
-) -> Operator:
+def _operator(training: AnyTraining, network: AbstractNetwork, seed: int, stats: dict[str, Any]) -> Operator:
     network = in_precision(network, working_dtype(None))
     result = FitResult("unconverged", "traced, not judged")
     return Operator(training.problem, network, training.recipe, [], result, stats, {}, seed)

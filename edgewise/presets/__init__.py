@@ -6,7 +6,11 @@ from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,
     helmholtz_halfballs,
+    helmholtz_shapes,
+    helmholtz_star,
+    laplace_data,
     laplace_quadratic,
+    laplace_shapes,
     laplace_star,
 )
 from edgewise.problem import Problem
@@ -15,7 +19,11 @@ from edgewise.problem import Problem
 PRESETS = {
     "laplace-star": laplace_star,
     "laplace-quadratic": laplace_quadratic,
+    "laplace-shapes": laplace_shapes,
+    "laplace-data": laplace_data,
     "biharmonic-star": biharmonic_star,
+    "helmholtz-star": helmholtz_star,
+    "helmholtz-shapes": helmholtz_shapes,
     "helmholtz-halfballs": helmholtz_halfballs,
     "helmholtz-ellipsoids": helmholtz_ellipsoids,
 }

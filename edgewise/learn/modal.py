@@ -1,0 +1,117 @@
+"""A network for many parameters: from the member to the harmonics of its density."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.scipy.linalg
+import numpy as np
+from jaxtyping import Array, Float, Inexact, PRNGKeyArray
+
+from edgewise.geometry import Boundary
+from edgewise.learn.inputs import Harmonics, ParameterInputs
+from edgewise.learn.networks import ACTIVATIONS, AbstractNetwork, Output
+
+# Of the last layer's first weights, beside those that keep the size of what passes through.
+START = 0.1
+
+
+class Modal(AbstractNetwork):
+    """Σ_j g_j Σ_m c_jm(parameters) φ_m(s): a perceptron gives the coefficients of the harmonics φ_m.
+
+    It works once for a member, not once for a node. Parameters g in which the data are linear multiply, so that the answer is
+    linear in them whatever the weights; where there are none, Σ_j has one term.
+    """
+
+    inputs: ParameterInputs
+    """Of the parameters that are not linear."""
+    sight: Harmonics
+    weights: tuple[Float[Array, "..."], ...]
+    biases: tuple[Float[Array, "..."], ...]
+    output: Output
+    linear: tuple[str, ...] = eqx.field(static=True)
+    terms: int = eqx.field(static=True)
+    """How many numbers the linear parameters have together; 1 where there are none."""
+    activation: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        inputs: ParameterInputs,
+        sight: Harmonics,
+        output: Output,
+        *,
+        linear: Mapping[str, int],
+        layers: int,
+        neurons: int,
+        activation: str,
+        dtype: Any,
+        key: PRNGKeyArray,
+    ):
+        """`linear` says of how many numbers each of the linear parameters is."""
+        self.inputs, self.sight, self.output, self.activation = inputs, sight, output, activation
+        self.linear, self.terms = tuple(linear), sum(linear.values()) or 1
+        sizes = list(itertools.pairwise([inputs.size, *(neurons,) * layers, self.terms * self.count]))
+        keys = jax.random.split(key, len(sizes))
+        self.weights = tuple(
+            jax.random.normal(k, (fan_out, fan_in), dtype) * (1.0 if i < layers else START) / np.sqrt(fan_in)
+            for i, (k, (fan_in, fan_out)) in enumerate(zip(keys, sizes, strict=True))
+        )
+        self.biases = tuple(jnp.zeros(fan_out, dtype) for _, fan_out in sizes)
+
+    @property
+    def count(self) -> int:
+        """How many real numbers describe the density and the scalars of a member."""
+        return self.output.count * self.sight.size + self.output.scalar_count
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    def coefficients(
+        self, parameters: Mapping[str, Any], shifts: tuple[Array, ...] | None = None
+    ) -> tuple[Float[Array, " count"], tuple[Array, ...]]:
+        """The real numbers of one member, and what each layer saw; `shifts` are added to what each layer gives."""
+        dtype = self.biases[0].dtype
+        x = self.inputs.vector(parameters).astype(dtype)
+        seen = []
+        last = len(self.weights) - 1
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            seen.append(x)
+            x = weight @ x + bias + (0 if shifts is None else shifts[i])
+            x = x if i == last else ACTIVATIONS[self.activation](x)
+        return self.amounts(parameters) @ x.reshape(self.terms, -1), tuple(seen)
+
+    def amounts(self, parameters: Mapping[str, Any]) -> Float[Array, " terms"]:
+        """The linear parameters, one after the other."""
+        dtype = self.biases[0].dtype
+        if not self.linear:
+            return jnp.ones(1, dtype)
+        return jnp.concatenate([jnp.asarray(parameters[name], dtype).reshape(-1) for name in self.linear])
+
+    def encode(self, parameters: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Coefficients and scalars."""
+        numbers, _ = self.coefficients(parameters)
+        split = self.output.count * self.sight.size
+        return numbers[:split].reshape(self.output.count, -1), numbers[split:]
+
+    def features(self, node: Boundary) -> Float[Array, " f"]:
+        return self.sight(node).astype(self.biases[0].dtype)
+
+    def decode(self, code: tuple[Array, Array], features: Float[Array, " f"]) -> Inexact[Array, " channels"]:
+        return self.output.values(code[0] @ features)
+
+    def scalars(self, code: tuple[Array, Array]) -> Inexact[Array, " p"]:
+        return self.output.scalars(code[1])
+
+    def basis(self, nodes: Boundary) -> Inexact[Array, "unknowns count"]:
+        """What one of each of the real numbers makes of the unknowns of the equation: channel by channel, then the scalars."""
+        harmonics = jax.vmap(self.features)(nodes)
+        channels, sizes = self.output.channels, self.output.size.value
+        units = jnp.asarray([1, 1j] if self.output.is_complex else [1])
+        layers = jnp.einsum("cd,u,nm->cnudm", jnp.diag(sizes[:channels]), units, harmonics)
+        alone = jnp.einsum("st,u->sut", jnp.diag(sizes[channels:]), units)
+        layers, alone = layers.reshape(channels * len(harmonics), -1), alone.reshape(len(alone), -1)
+        return jax.scipy.linalg.block_diag(layers, alone)
