@@ -16,7 +16,8 @@ import edgewise as ew
 from benchmarks.harness import compete, medians
 from edgewise.learn.building import Shape, build_network
 from edgewise.learn.drawn import mean_square
-from edgewise.learn.networks import Nomad, TimesJacobian, split_trainable
+from edgewise.learn.networks import Nomad, split_trainable
+from edgewise.learn.wrapped import TimesJacobian
 
 
 def run(quick: bool) -> dict[str, Any]:

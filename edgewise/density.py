@@ -10,6 +10,11 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.geometry.union import turn_of
 from edgewise.special import interpolate, lagrange
 
+BETWEEN_NODES = (
+    "The density of a curve with corners is given at the nodes, not between them: expected no call. Read "
+    "`solution.density.values` at `solution.boundary.s`."
+)
+
 
 class AbstractDensity(eqx.Module):
     """A function of the boundary coordinate."""
@@ -35,10 +40,7 @@ class NodalDensity(AbstractDensity):
 
     def __call__(self, s: Float[Array, ""]) -> Inexact[Array, "..."]:
         if self.graded:
-            raise ValueError(
-                "The density of a curve with corners is given at the nodes, not between them: expected no call. Read "
-                "`solution.density.values` at `solution.boundary.s`."
-            )
+            raise ValueError(BETWEEN_NODES)
         nodes = self.s.reshape(self.components, -1)
         values = self.values.reshape(*self.values.shape[:-1], self.components, -1)
         turn = turn_of(s, self.components) if self.components > 1 else 0

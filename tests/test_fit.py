@@ -238,7 +238,9 @@ def test_a_step_of_gauss_and_newton_is_its_formula(name):
 
     state = gauss_newton_start(training.first_weights, training.recipe.optimiser)
     jacobian, r = jax.jit(lambda w: (jax.jacfwd(residual)(w), residual(w)))(state["weights"])
-    after = gauss_newton_step(state, training.rest, training.unravel, training.systems, training.units)
+    after = gauss_newton_step(
+        state, training.rest, training.unravel, training.systems, training.units, (training.rule, problem.family)
+    )
     gram = jacobian.T @ jacobian + float(after["damping"]) * np.eye(jacobian.shape[1])
     np.testing.assert_allclose(after["weights"] - state["weights"], -np.linalg.solve(gram, jacobian.T @ r), atol=1e-7)
     assert after["loss"] == pytest.approx(float(jnp.sum(residual(after["weights"]) ** 2))) and after["loss"] < r @ r

@@ -48,8 +48,8 @@ CASES = {
     "seed that is no number": (lambda: ew.fit(single(), seed="x"), ["`seed`", "got 'x'", "`seed=0`"]),
     "seed that is a truth": (lambda: ew.fit(single(), seed=True), ["`seed`", "got True", "`seed=0`"]),
     "corners": (
-        lambda: ew.fit(ew.Problem(ew.Teardrop(), None, ew.SingleLayer(LAPLACE), entire, "interior")),
-        ["smooth curves", "corners", "Use `solve`"],
+        lambda: ew.fit(ew.Problem(ew.Teardrop(), None, ew.SingleLayer(LAPLACE), entire, "interior"), "paper"),
+        ["paper's rules", "smooth curves", "corners", '`recipe="default"`'],
     ),
     "a representation that reads data": (
         lambda: ew.fit(DIRECT, tiny(DIRECT)),
@@ -82,7 +82,9 @@ CASES = {
         ["`recipe.network.normal_derivative`", "`LayerPair`", "Set it to False"],
     ),
     "too many polynomials": (
-        lambda: ew.fit(MANY, tiny(MANY, network={"degree": 20, "p": 4})),
+        lambda: ew.fit(
+            MANY, tiny(MANY, network={"kind": "deeponet", "degree": 20, "p": 4}, optimiser={"name": "gauss-newton"})
+        ),
         ["`recipe.network.degree = 20`", "2048 polynomials of 7 parameters", "Lower it"],
     ),
     "an unknown choice": (

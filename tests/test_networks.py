@@ -20,13 +20,13 @@ from edgewise.learn.networks import (
     ACTIVATIONS,
     DeepONet,
     Nomad,
-    NormalDerivative,
     Output,
     Perceptron,
     split_trainable,
     unknowns,
     xavier,
 )
+from edgewise.learn.wrapped import NormalDerivative
 
 SIZES = {"layers": 2, "neurons": 6, "p": 4, "activation": "tanh", "dtype": jnp.float64}
 

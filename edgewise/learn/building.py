@@ -10,19 +10,29 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface
+from edgewise.geometry.parameters import Parameter
 from edgewise.learn.choices import turning_direction
-from edgewise.learn.collocation import Values, equation, linear_names
-from edgewise.learn.illuminated import Illuminated, Lit
-from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Placed, Position
+from edgewise.learn.collocation import Values, equation, linear_names, rule_on
+from edgewise.learn.illuminated import Illuminated
+from edgewise.learn.inputs import (
+    Fixed,
+    GaussianFourier,
+    Harmonics,
+    ParameterInputs,
+    Placed,
+    Position,
+    Superposition,
+)
 from edgewise.learn.modal import Modal
-from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, NormalDerivative, Output, TimesJacobian
+from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, Output
 from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
 from edgewise.learn.revolved import Revolved
 from edgewise.learn.space_checks import check_field_from_density, check_in_space, is_complex, unknown_has_jacobian
+from edgewise.learn.wrapped import Lit, NormalDerivative, Superposed, TimesJacobian
 from edgewise.potentials import LayerPair, PlaneWave, SingleLayer, Strengths
 from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy, Kress
+from edgewise.quadrature import Duffy
 from edgewise.quadrature.rule import sides
 
 MOST_TERMS = 2048
@@ -79,7 +89,7 @@ def _check_on_curves(recipe: Recipe) -> None:
     if is_modal and (recipe.collocation.rule != "kress" or recipe.network.features != "harmonics"):
         raise ValueError(
             f'`recipe.network.kind = "modal"` gives harmonics and is trained with `rule = "kress"`; got features '
-            f"{recipe.network.features!r} and rule {recipe.collocation.rule!r}. Use `recipe=\"default\"`."
+            f'{recipe.network.features!r} and rule {recipe.collocation.rule!r}. Use `recipe="default"`.'
         )
     if recipe.collocation.rule == "kress":
         _check_even("collocation", recipe.collocation.nodes)
@@ -119,6 +129,8 @@ def _check_papers_rule(recipe: Recipe, problem: Problem) -> None:
             f"The paper's rules serve `Dirichlet` and `Clamped` data, got `{type(problem.condition).__name__}`. "
             'Use `recipe="default"`.'
         )
+    if sides(problem.family):
+        raise ValueError('The paper\'s rules serve smooth curves; this family has corners. Use `recipe="default"`.')
     if isinstance(problem.representation, LayerPair) and problem.side != "interior":
         raise ValueError(
             f"The paper's pair of layers has no moments zero, so that its field grows without bound outside; got side "
@@ -132,11 +144,6 @@ def check_problem(problem: Any) -> None:
         raise TypeError(f"`fit` takes a `Problem` first, got {problem!r}. Write `fit(problem)`.")
     if problem.family.dim == 3:
         check_field_from_density(problem)
-    if sides(problem.family):
-        raise ValueError(
-            "`fit` learns densities on smooth curves; this family has corners, where the density is infinite. "
-            "Use `solve`, or round the corners."
-        )
 
 
 def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> None:
@@ -152,7 +159,7 @@ def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> Non
 @eqx.filter_jit
 def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> Strengths:
     """The layers of a density of zero: NaN where they read the data, which are NaN here."""
-    rule = Duffy(4) if problem.family.dim == 3 else Kress(16)
+    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 16)
     member = problem.member(rule, parameters, dtype, data=False)
     shape = shape_of(problem, dtype)
     kind = complex_dtype(dtype) if shape.is_complex else dtype
@@ -173,17 +180,17 @@ def shape_of(problem: Problem, dtype: Any) -> Shape:
     """Found by tracing the equation on a few nodes: nothing is computed."""
     if problem.family.dim == 3:
         return Shape(1, 0, is_complex(problem, dtype))
-    nodes = 8
+    rule = rule_on(problem.family, 8)
 
     def trace(parameters):
-        system = equation(problem, Kress(nodes), parameters, dtype)
+        system = equation(problem, rule, parameters, dtype)
         return system.matrix, system.rhs
 
     members = jax.eval_shape(lambda: problem.parameters.sample(jax.random.key(0), 1))
     one = {name: jax.ShapeDtypeStruct(leaf.shape[1:], dtype) for name, leaf in members.items()}
     matrix, rhs = jax.eval_shape(trace, one)
     channels = problem.condition.channels
-    unknowns = nodes * channels * len(problem.family.curves)
+    unknowns = rule.num_nodes * channels * len(problem.family.curves)
     return Shape(channels, matrix.shape[1] - unknowns, jnp.issubdtype(rhs.dtype, jnp.complexfloating))
 
 
@@ -210,9 +217,10 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
             radial=network.radial,
             dtype=dtype,
         )
-    linear = linear_names(problem) if network.kind == "modal" else ()
-    box = problem.parameters.without(linear)
-    inputs = ParameterInputs(box, network.degree if network.kind == "deeponet" else 0)
+    amounts = _amounts(problem, network)
+    inputs = ParameterInputs(
+        problem.parameters.without(amounts.names), network.degree if network.kind == "deeponet" else 0
+    )
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
             f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} parameters. "
@@ -230,16 +238,35 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     sight = _sight(problem, network, dtype, first)
     if network.kind == "modal":
         assert isinstance(sight, Harmonics), "see `check_recipe`"
-        shapes = {name: math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear}
-        return _lit(Modal(inputs, sight, output, linear=shapes, **common), problem)
+        return Modal(inputs, sight, output, amounts, **common)
     common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
     else:
-        made = _lit(DeepONet(inputs, sight, output, deep_trunk=network.deep_trunk, **common), problem)
+        made = DeepONet(inputs, sight, _repeated(output, amounts.count), deep_trunk=network.deep_trunk, **common)
+        made = Superposed(made, amounts) if amounts.names else _lit(made, problem)
     if problem.family.dim == 3 and unknown_has_jacobian(problem):
         made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made
+
+
+def _amounts(problem: Problem, network: NetworkRecipe) -> Superposition:
+    """The numbers in which the network is to be linear."""
+    if problem.family.dim == 3 or network.kind not in ("modal", "deeponet"):
+        return Superposition()
+    data = problem.data
+    if network.kind == "modal" and isinstance(data, PlaneWave) and isinstance(data.direction, Parameter):
+        return Superposition((), 2 * network.order + 1, data.direction.name)
+    linear = linear_names(problem)
+    numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
+    return Superposition(linear, numbers or 1)
+
+
+def _repeated(output: Output, times: int) -> Output:
+    """For so many answers at once."""
+    sizes, channels = output.size.value, output.channels
+    every = jnp.concatenate([jnp.tile(sizes[:channels], times), jnp.tile(sizes[channels:], times)])
+    return Output(Fixed(every), channels * times, output.is_complex)
 
 
 def _lit(network: AbstractNetwork, problem: Problem) -> AbstractNetwork:

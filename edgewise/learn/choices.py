@@ -10,6 +10,7 @@ import numpy as np
 from edgewise.geometry import Angle, Box, Direction
 from edgewise.geometry.parameters import Parameter, bind
 from edgewise.kernels import Helmholtz
+from edgewise.learn.collocation import linear_names, rule_on
 from edgewise.learn.inputs import ParameterInputs, axes_of
 from edgewise.learn.recipes import (
     CollocationRecipe,
@@ -20,11 +21,12 @@ from edgewise.learn.recipes import (
 )
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy, Kress
-from edgewise.quadrature.rule import next_even
+from edgewise.quadrature import Duffy
+from edgewise.quadrature.rule import next_even, next_shared, sides
 
-# So many numbers that vary by themselves are many: a lattice of members that says enough would be too large.
-MANY = 3
+# So many numbers that vary by themselves are many: a lattice of members that says enough would be too large. For waves, whose
+# phase turns, it is so sooner.
+MANY, MANY_WAVES = 5, 3
 NAMES = ("default", "best", "paper", "paper-random")
 
 
@@ -46,38 +48,56 @@ def recipe(name: str, problem: Problem) -> Recipe:
         return _of_the_paper(name, problem)
     if problem.family.dim == 3:
         return _in_space(name, problem)
-    axes = ParameterInputs(problem.parameters, 0).axes
-    if axes >= MANY:
+    linear = linear_names(problem)
+    box = problem.parameters.without(linear)
+    axes, turns = len(axes_of(box)), _turns(problem)
+    if axes >= (MANY_WAVES if turns else MANY):
         return _for_many(name == "best", problem)
-    degree = _degree(problem.parameters, _turns(problem), best=name == "best")
-    terms = len(ParameterInputs(problem.parameters, degree).terms)
+    # Every number in which the data are linear multiplies what is to be learned, and the members it takes.
+    answers = len(axes_of(problem.parameters)) - axes or 1
+    degree = _degree(box, turns, best=name == "best", answers=answers)
+    terms = len(ParameterInputs(box, degree).terms)
     pair = problem.condition.channels == 2
     # Where members are many, what is left of accuracy is theirs to give.
     nodes = (128 if pair or terms > 100 else 192) if name == "default" else (256 if pair else 320)
+    nodes = min(nodes, 96 if name == "default" else 128) if axes > 2 else nodes
+    if sides(problem.family):
+        # Sides that meet at ten degrees need so many.
+        nodes = next_shared(4 * nodes if axes <= 1 else 3 * nodes, sides(problem.family))
     # A code a polynomial, and a few that the perceptron is free to shape.
     p = terms + 4
     return Recipe(
         name,
         NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 8),
         # Fewer members than codes would leave the network free between them.
-        CollocationRecipe(members=max(2, p + p // 2 if axes == 1 else round(1.8 * p)) if axes else 1, nodes=nodes),
+        CollocationRecipe(members=_members(p, axes, answers), nodes=nodes),
         OptimiserRecipe(steps=40 if name == "default" else 100),
-        ValidationRecipe(members=16 if axes else 1, nodes=next_even(4 * nodes // 3)),
+        ValidationRecipe(members=16 if axes + answers > 1 else 1, nodes=next_even(4 * nodes // 3)),
     )
 
 
 def _for_many(best: bool, problem: Problem) -> Recipe:
-    nodes = 128 if best else 96
+    nodes = 128 if best else 64
+    _, away, waves = _waves_on_curves(problem)
+    across = max(waves) * away
+    nodes = max(nodes, next_even(math.ceil(6 * across)))
+    if sides(problem.family):
+        nodes = next_shared(2 * nodes, sides(problem.family))
     return Recipe(
         "best" if best else "default",
         NetworkRecipe(
-            kind="modal", layers=4 if best else 3, neurons=256 if best else 128, harmonics=round(0.4 * nodes)
+            kind="modal",
+            layers=3,
+            neurons=256 if best else 128,
+            harmonics=round(0.4 * nodes),
+            # Beyond it, harmonics of a plane wave on the body fall off.
+            order=math.ceil(across) + (8 if best else 5),
         ),
-        CollocationRecipe(members=512 if best else 128, nodes=nodes, targets=16),
+        CollocationRecipe(members=512 if best else 256, nodes=nodes, targets=16 if best else 8),
         OptimiserRecipe(
-            name="stochastic", steps=2000 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=25
+            name="stochastic", steps=3000 if best else 400, damping=1e-3, momentum=0.9, rate=1.0, check_every=25
         ),
-        ValidationRecipe(members=64, nodes=next_even(4 * nodes // 3), patience=0),
+        ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0),
     )
 
 
@@ -114,9 +134,16 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
     )
 
 
-def _degree(box: Box, turns: float, best: bool) -> int:
+def _members(p: int, axes: int, answers: int) -> int:
+    if axes == 0:
+        return 2 * answers if answers > 1 else 1
+    return max(2, answers * (p + p // 2 if axes == 1 or answers > 1 else round(1.8 * p)))
+
+
+def _degree(box: Box, turns: float, best: bool, answers: int = 1) -> int:
     """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
-    most = (200 if best else 80) if turns == 0 else 700
+    few = len(axes_of(box)) <= 2 and turns == 0
+    most = min((200 if best else 80) if few else 700, 1100 // answers)
     degree = (16 if best else 11) + math.ceil(turns)
     while degree > 1 and _number_of_terms(box, degree) > most:
         degree -= 1
@@ -135,20 +162,25 @@ def _number_of_terms(box: Box, degree: int) -> int:
 
 def _turns(problem: Problem) -> float:
     """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
-    if not isinstance(problem.representation.kernel, Helmholtz):
-        return 0.0
-    draws = problem.parameters.extremes(jax.random.key(0), 6)
-    sizes, waves = [], []
-    for i in range(6):
-        member = {name: value[i] for name, value in draws.items()}
-        x = np.asarray(Kress(32).place(problem.family, member, float).x)
-        sizes.append(np.max(np.ptp(x, axis=0)) / 2)
-        waves.append(_wavenumber(problem, member))
+    size, _, waves = _waves_on_curves(problem)
     # Straight through, and round.
-    turns = (max(waves) - min(waves)) / 2 * (2 + math.pi) * max(sizes)
+    turns = (max(waves) - min(waves)) / 2 * (2 + math.pi) * size
     data = problem.data
     turned = isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)
-    return max(turns, 2 * max(waves) * max(sizes) if turned else 0.0)
+    return max(turns, 2 * max(waves) * size if turned else 0.0)
+
+
+def _waves_on_curves(problem: Problem) -> tuple[float, float, list[float]]:
+    """The largest half width, the largest distance from the origin, and the wavenumbers, 0 without waves, of members of the box."""
+    draws = problem.parameters.extremes(jax.random.key(0), 6)
+    widths, distances, waves = [], [], []
+    for i in range(6):
+        member = {name: value[i] for name, value in draws.items()}
+        x = np.asarray(rule_on(problem.family, 32).place(problem.family, member, float).x)
+        widths.append(float(np.max(np.ptp(x, axis=0))) / 2)
+        distances.append(float(np.max(np.linalg.norm(x, axis=-1))))
+        waves.append(_wavenumber(problem, member) if isinstance(problem.representation.kernel, Helmholtz) else 0.0)
+    return max(widths), max(distances), waves
 
 
 def _wavenumber(problem: Problem, member: Mapping[str, Any]) -> float:

@@ -1,5 +1,6 @@
 """The equation of many members as one residual of the network: which members, which nodes, in which units."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -8,12 +9,13 @@ import numpy as np
 from jaxtyping import Array, Inexact
 
 from edgewise import linear
-from edgewise.geometry import Boundary
+from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.geometry.parameters import Angle, Box, Interval, names_in
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import AbstractWave, LayerPair
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Kress
+from edgewise.quadrature import AbstractQuadrature, Graded, Kress
+from edgewise.quadrature.rule import next_shared, sides
 
 Values = dict[str, Array]
 
@@ -30,11 +32,26 @@ class System(NamedTuple):
         return self.matrix @ unknowns(network, self.nodes, self.parameters) - self.rhs
 
 
+def rule_on(family: AbstractFamily, nodes: int) -> Kress | Graded:
+    """The rule of a plane family: at least so many nodes on a curve, graded where there are corners."""
+    count = sides(family)
+    return Graded(next_shared(nodes, count)) if count else Kress(nodes)
+
+
 def equation(problem: Problem, rule: AbstractQuadrature, parameters: Values, dtype: Any) -> System:
     """The equation on the rule's own nodes, as `solve` would have it."""
     member = problem.member(rule, parameters, dtype)
     matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
-    return System(matrix, rhs.astype(jnp.result_type(matrix, rhs)), member.boundary, parameters)
+    nodes = seen_nodes(member.boundary, rule)
+    return System(matrix, rhs.astype(jnp.result_type(matrix, rhs)), nodes, parameters)
+
+
+def seen_nodes(nodes: Boundary, rule: AbstractQuadrature) -> Boundary:
+    """Nodes as a network sees them: graded ones by the rule's own coordinate, in which density times jacobian is smooth."""
+    if not isinstance(rule, Graded):
+        return nodes
+    grid = rule.grid()[0] + 2 * np.pi * np.arange(nodes.components)[:, None]
+    return dataclasses.replace(nodes, s=jnp.asarray(grid.reshape(-1), nodes.s.dtype))
 
 
 def conditioned(problem: Problem, system: System) -> System:
@@ -89,7 +106,7 @@ def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
     first, second, third = (
         {name: value[0] for name, value in problem.parameters.sample(jax.random.key(i), 1).items()} for i in range(3)
     )
-    boundary = Kress(8).place(problem.family, first, dtype)
+    boundary = rule_on(problem.family, 8).place(problem.family, first, dtype)
 
     def data(values):
         return np.asarray(problem.data_on(boundary, first | values))

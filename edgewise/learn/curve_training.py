@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn.building import Shape, build_network, shape_of, unknown_sizes
-from edgewise.learn.collocation import System, Values, conditioned, equation, row_names, training_members
+from edgewise.learn.collocation import System, Values, conditioned, equation, row_names, rule_on, training_members
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy, Kress
+from edgewise.quadrature import AbstractQuadrature, Duffy
 from edgewise.validation import check_data
 
 # Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
@@ -48,7 +48,7 @@ class AbstractTraining(abc.ABC):
         precise = most_precise(self.dtype)
         self.validation = _equations(
             problem,
-            Kress(recipe.validation.nodes),
+            rule_on(problem.family, recipe.validation.nodes),
             {name: value.astype(precise) for name, value in drawn.items()},
             recipe.validation.members,
             precise,
@@ -96,7 +96,7 @@ def most_precise(dtype: np.dtype) -> np.dtype:
 def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     """Refuses data that `solve` would refuse, or whose squares leave the range of numbers, on the members of a run."""
     dtype = np.dtype(recipe.dtype)
-    rule = Duffy(4) if problem.family.dim == 3 else Kress(recipe.validation.nodes)
+    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, recipe.validation.nodes)
     precise = most_precise(dtype)
     trained = training_members(problem.parameters, recipe.collocation.members, precise)
     for members, count in (
@@ -114,12 +114,12 @@ def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
 
 
 @eqx.filter_jit
-def conditioned_systems(problem: Problem, rule: Kress, members: Values, count: int, dtype: Any) -> System:
+def conditioned_systems(problem: Problem, rule: AbstractQuadrature, members: Values, count: int, dtype: Any) -> System:
     return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)), axis_size=count)(members)
 
 
 @eqx.filter_jit
-def _equations(problem: Problem, rule: Kress, members: Values, count: int, dtype: Any) -> System:
+def _equations(problem: Problem, rule: AbstractQuadrature, members: Values, count: int, dtype: Any) -> System:
     return jax.vmap(lambda p: equation(problem, rule, p, dtype), axis_size=count)(members)
 
 

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.density import AbstractDensity
+from edgewise.density import BETWEEN_NODES, AbstractDensity
 from edgewise.geometry import AbstractFamily, AbstractPlaneFamily, AbstractSurface, Boundary
 from edgewise.geometry.union import turn_of
 from edgewise.learn.networks import AbstractNetwork, joined, times_factor, unknowns
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature.rule import sides
 
 
 class NeuralDensity(AbstractDensity):
@@ -29,6 +30,8 @@ class NeuralDensity(AbstractDensity):
     problem: Problem
 
     def __call__(self, s: Float[Array, "..."]) -> Inexact[Array, "..."]:
+        if sides(self.problem.family):
+            raise ValueError(BETWEEN_NODES)
         node = _node(self.problem, jnp.asarray(s, self.s.dtype), self.parameters)
         unknown = unknowns(self.network, node, self.parameters)[: self.problem.condition.channels]
         # Only how a density is made from unknowns is asked for, which no number of the representation changes.
@@ -57,7 +60,9 @@ class Reading(eqx.Module):
             return unknowns(self.network, nodes, parameters)
         code = self.network.encode(parameters)
         values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
-        values = _in_order(values, nodes) if nodes.x.shape[-1] == 2 else values
+        # Nodes of surfaces, and those graded to corners, are in the rule's order.
+        is_plain = nodes.x.shape[-1] == 2 and nodes.anchor is None
+        values = _in_order(values, nodes) if is_plain else values
         return joined(times_factor(self.network, values, nodes, parameters), self.network.scalars(code))
 
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn.collocation import equation
+from edgewise.learn.collocation import equation, rule_on
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy, Kress
+from edgewise.quadrature import Duffy
 
 MEMBERS, NODES = 3, 16
 # Relative; in single precision and on other devices the last digits differ.
@@ -70,7 +70,7 @@ def _look(problem: Problem, members: dict[str, Any], count: int) -> tuple[Any, A
         return jax.vmap(lambda p: _on_surface(problem, p), axis_size=count)(members)
 
     def one(parameters):
-        system = equation(problem, Kress(NODES), parameters, jnp.result_type(float))
+        system = equation(problem, rule_on(problem.family, NODES), parameters, jnp.result_type(float))
         probe = jnp.cos(jnp.arange(system.matrix.shape[1]))
         return system.nodes.x, system.rhs, system.matrix @ probe
 

@@ -1,5 +1,6 @@
 """`fit`: the neural verb. One network for every member, trained on the boundary alone, without labels."""
 
+import contextlib
 import datetime
 import logging
 import math
@@ -93,7 +94,8 @@ def prepare(
 ) -> Callable[[bool | None], Operator]:
     """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress`."""
     check_problem(problem)
-    recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
+    with _known_numbers():
+        recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
     if dtype is not None:
         recipe = recipes.with_dtype(recipe, dtype)
     recipe = check_recipe(recipe, problem)
@@ -141,13 +143,20 @@ def _check_options(progress: Any, callback: Any) -> None:
 def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     """Refuses boxes that hold members no rule could serve: looked at sixteen random ones, and at the data of the run's own."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
-    try:
+    with _known_numbers():
         check_numbers(problem, from_box)
         check_curves(problem, from_box, 16)
         check_surfaces(problem, from_box, 4)
         check_members(problem, recipe, seed)
         dtype = np.dtype(recipe.dtype)
         check_reads_no_data(problem, {name: value[0].astype(dtype) for name, value in from_box.items()}, dtype)
+
+
+@contextlib.contextmanager
+def _known_numbers():
+    """Says in words what a number that is traced would raise."""
+    try:
+        yield
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
             "`fit` needs known numbers and cannot be traced; a number in this problem is traced by `jit`, `vmap` or `grad`. Call "

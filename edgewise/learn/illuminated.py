@@ -1,4 +1,4 @@
-"""Networks for waves: the incident phase times what another network gives, or times a function of how the node is lit."""
+"""A network for waves on bodies of any shape: the incident phase times a function of how the node is lit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,32 +10,11 @@ from jaxtyping import Array, Inexact, PRNGKeyArray
 from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.learn.inputs import Fixed, ParameterInputs
-from edgewise.learn.networks import AbstractMadeOf, AbstractNetwork, Output, Perceptron
+from edgewise.learn.networks import AbstractNetwork, Output, Perceptron
 from edgewise.problem import Problem
 
 # Position, normal, and the two products with the direction of the wave.
 SEEN = 8
-
-
-class Lit(AbstractMadeOf):
-    """e^{ik d·x} times what the network gives, for a plane wave of direction d: fast waves are known, what is left is slow."""
-
-    wave: Fixed
-    """The problem's kernel and plane wave, with numbers or parameters' names in them."""
-
-    @property
-    def is_shared(self) -> bool:
-        return self.network.is_shared
-
-    def features(self, node: Boundary) -> Any:
-        return self.network.features(node)
-
-    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
-        return self.network.decode(code, features)
-
-    def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"]:
-        kernel, wave = bind(self.wave.value, parameters)
-        return jax.vmap(lambda x: wave.value(x, kernel))(nodes.x)
 
 
 class Illuminated(AbstractNetwork):

@@ -9,14 +9,22 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.learn import stochastic
-from edgewise.learn.collocation import Values, conditioned, equation, training_members
+from edgewise.learn.collocation import (
+    Values,
+    conditioned,
+    data_names,
+    equation,
+    residual_orders,
+    rule_on,
+    training_members,
+)
 from edgewise.learn.curve_training import AbstractTraining, conditioned_systems
 from edgewise.learn.modal import Modal
-from edgewise.learn.networks import AbstractMadeOf, AbstractNetwork, times_factor
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
+from edgewise.linear import circle_preconditioner
+from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress
 
 # Members by which the sizes of unknowns and residuals are known.
 SIZED_BY = 64
@@ -31,7 +39,7 @@ class ManyTraining(AbstractTraining):
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         dtype = np.dtype(recipe.dtype)
         members = training_members(problem.parameters, SIZED_BY, dtype)
-        self.rule = Kress(recipe.collocation.nodes)
+        self.rule = rule_on(problem.family, recipe.collocation.nodes)
         super().__init__(problem, recipe, seed, conditioned_systems(problem, self.rule, members, SIZED_BY, dtype))
         self._steps = eqx.filter_jit(self._scan)
 
@@ -53,44 +61,55 @@ class ManyTraining(AbstractTraining):
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 
     def _look(self, weights: Array, key: Array) -> stochastic.Linearised:
-        """The members that this step draws: of all rows together the mean square, relative to the data."""
+        """The members that this step draws, every row with data of its own: of all together the mean square, relative to the data."""
         count, targets = self.recipe.collocation.members, self.recipe.collocation.targets
-        first, second = jax.random.split(key)
-        members = {name: value.astype(self.dtype) for name, value in self.problem.parameters.sample(first, count).items()}
+        shape_key, data_key, mix_key = jax.random.split(key, 3)
+        members = self._sample(shape_key, count)
+        drawn = self._sample(data_key, count * targets)
+        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in data_names(self.problem)}
         network = self.network(weights)
-        modal = network.network if isinstance(network, AbstractMadeOf) else network
-        assert isinstance(modal, Modal), "see `check_recipe`"
+        assert isinstance(network, Modal), "see `check_recipe`"
 
-        def one(parameters, key):
-            matrix, rhs = self._equation(network, modal, parameters)
-            mix = jax.random.normal(key, (targets, len(rhs)), self.dtype) / (count * targets) ** 0.5
-            mix = mix / jnp.linalg.norm(rhs)
-            return _layers(modal, parameters, mix @ matrix, mix @ rhs)
+        def one(parameters, data, key):
+            system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))
+            matrix = _parts(system.matrix @ network.basis(system.nodes) / self.units[:, None])
+            mix = jax.random.normal(key, (targets, len(matrix)), self.dtype) / (count * targets) ** 0.5
+            each = jax.vmap(lambda own: self._rhs(parameters | own))(data) if data else _parts(system.rhs / self.units)
+            mix = mix / jnp.linalg.norm(each, axis=-1, keepdims=True)
+            own = {**parameters, **data}
+            axes = {name: 0 if name in data else None for name in own}
+            amounts = jax.vmap(lambda p: network.amounts(p, self.dtype), in_axes=(axes,), axis_size=targets)(own)
+            return _layers(network, parameters, amounts, mix @ matrix, jnp.sum(mix * each, axis=-1))
 
-        residual, seen, slopes = jax.vmap(one)(members, jax.random.split(second, count))
+        residual, seen, slopes = jax.vmap(one)(members, data, jax.random.split(mix_key, count))
         return _linearised(residual, seen, slopes, self.unravel)
 
-    def _equation(self, network: AbstractNetwork, modal: Modal, parameters: Values) -> tuple[Array, Array]:
-        """One member's equation for the network's real numbers, in units of the data; real and imaginary parts of all rows."""
-        system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))
-        count = len(system.nodes.s)
-        basis = modal.basis(system.nodes)
-        for first in range(0, count * self.shape.channels, count):
-            rows = slice(first, first + count)
-            basis = basis.at[rows].set(times_factor(network, basis[rows], system.nodes, parameters))
-        matrix = system.matrix @ basis / self.units[:, None]
-        rhs = system.rhs / self.units
-        if not self.shape.is_complex:
-            return matrix, rhs
-        return jnp.concatenate([matrix.real, matrix.imag]), jnp.concatenate([rhs.real, rhs.imag])
+    def _sample(self, key: Array, count: int) -> Values:
+        drawn = self.problem.parameters.sample(key, count)
+        return {name: value.astype(self.dtype) for name, value in drawn.items()}
+
+    def _rhs(self, parameters: Values) -> Float[Array, " rows"]:
+        """One member's right-hand side in units of the data."""
+        member = self.problem.member(self.rule, parameters, self.dtype)
+        rhs = member.representation.rhs(member)
+        rhs = rhs.astype(complex_dtype(self.dtype)) if self.shape.is_complex else rhs
+        apply = circle_preconditioner(residual_orders(self.problem), len(member.boundary.s), member.boundary.components)
+        return _parts(apply(rhs) / self.units)
 
 
-def _layers(network: Modal, parameters: Values, matrix: Array, rhs: Array) -> tuple[Array, Any, Any]:
+def _parts(rows: Array) -> Array:
+    """Real and imaginary parts of all rows, under each other."""
+    return jnp.concatenate([rows.real, rows.imag]) if jnp.iscomplexobj(rows) else rows
+
+
+def _layers(
+    network: Modal, parameters: Values, amounts: Array, matrix: Array, rhs: Array
+) -> tuple[Array, tuple[Array, ...], tuple[Array, ...]]:
     """The residual of one member, what each layer saw, and the derivative of the residual in what each layer gives."""
 
     def rows(shifts):
         numbers, seen = network.coefficients(parameters, shifts)
-        return matrix @ numbers - rhs, seen
+        return jnp.einsum("rg,gc,rc->r", amounts, numbers, matrix) - rhs, seen
 
     nothing = tuple(jnp.zeros_like(bias) for bias in network.biases)
     residual, backward, seen = jax.vjp(rows, nothing, has_aux=True)
@@ -115,7 +134,6 @@ def _linearised(
 
     def forward(direction):
         moved = unravel(direction)
-        moved = moved.network if isinstance(moved, AbstractMadeOf) else moved
         parts = [
             jnp.einsum("mro,mo->mr", slope, a @ weight.T + bias)
             for a, slope, weight, bias in zip(seen, slopes, moved.weights, moved.biases, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from edgewise.geometry import Boundary
-from edgewise.learn.inputs import Harmonics, ParameterInputs
+from edgewise.learn.inputs import Harmonics, ParameterInputs, Superposition
 from edgewise.learn.networks import ACTIVATIONS, AbstractNetwork, Output
 
 # Of the last layer's first weights, beside those that keep the size of what passes through.
@@ -22,19 +22,17 @@ START = 0.1
 class Modal(AbstractNetwork):
     """Σ_j g_j Σ_m c_jm(parameters) φ_m(s): a perceptron gives the coefficients of the harmonics φ_m.
 
-    It works once for a member, not once for a node. Parameters g in which the data are linear multiply, so that the answer is
-    linear in them whatever the weights; where there are none, Σ_j has one term.
+    It works once for a member, not once for a node. The numbers g in which the answer is linear multiply, so that it is linear
+    in them whatever the weights.
     """
 
     inputs: ParameterInputs
-    """Of the parameters that are not linear."""
+    """Of the parameters that no g is made of."""
     sight: Harmonics
     weights: tuple[Float[Array, "..."], ...]
     biases: tuple[Float[Array, "..."], ...]
     output: Output
-    linear: tuple[str, ...] = eqx.field(static=True)
-    terms: int = eqx.field(static=True)
-    """How many numbers the linear parameters have together; 1 where there are none."""
+    amounts: Superposition
     activation: str = eqx.field(static=True)
 
     def __init__(
@@ -42,18 +40,17 @@ class Modal(AbstractNetwork):
         inputs: ParameterInputs,
         sight: Harmonics,
         output: Output,
+        amounts: Superposition,
         *,
-        linear: Mapping[str, int],
         layers: int,
         neurons: int,
         activation: str,
         dtype: Any,
         key: PRNGKeyArray,
     ):
-        """`linear` says of how many numbers each of the linear parameters is."""
-        self.inputs, self.sight, self.output, self.activation = inputs, sight, output, activation
-        self.linear, self.terms = tuple(linear), sum(linear.values()) or 1
-        sizes = list(itertools.pairwise([inputs.size, *(neurons,) * layers, self.terms * self.count]))
+        self.inputs, self.sight, self.output = inputs, sight, output
+        self.amounts, self.activation = amounts, activation
+        sizes = list(itertools.pairwise([inputs.size, *(neurons,) * layers, amounts.count * self.count]))
         keys = jax.random.split(key, len(sizes))
         self.weights = tuple(
             jax.random.normal(k, (fan_out, fan_in), dtype) * (1.0 if i < layers else START) / np.sqrt(fan_in)
@@ -63,7 +60,7 @@ class Modal(AbstractNetwork):
 
     @property
     def count(self) -> int:
-        """How many real numbers describe the density and the scalars of a member."""
+        """How many real numbers describe one answer: the density and the scalars of a member."""
         return self.output.count * self.sight.size + self.output.scalar_count
 
     @property
@@ -72,8 +69,8 @@ class Modal(AbstractNetwork):
 
     def coefficients(
         self, parameters: Mapping[str, Any], shifts: tuple[Array, ...] | None = None
-    ) -> tuple[Float[Array, " count"], tuple[Array, ...]]:
-        """The real numbers of one member, and what each layer saw; `shifts` are added to what each layer gives."""
+    ) -> tuple[Float[Array, "g count"], tuple[Array, ...]]:
+        """The real numbers of each answer of one member, and what each layer saw; `shifts` are added to what each layer gives."""
         dtype = self.biases[0].dtype
         x = self.inputs.vector(parameters).astype(dtype)
         seen = []
@@ -82,18 +79,11 @@ class Modal(AbstractNetwork):
             seen.append(x)
             x = weight @ x + bias + (0 if shifts is None else shifts[i])
             x = x if i == last else ACTIVATIONS[self.activation](x)
-        return self.amounts(parameters) @ x.reshape(self.terms, -1), tuple(seen)
-
-    def amounts(self, parameters: Mapping[str, Any]) -> Float[Array, " terms"]:
-        """The linear parameters, one after the other."""
-        dtype = self.biases[0].dtype
-        if not self.linear:
-            return jnp.ones(1, dtype)
-        return jnp.concatenate([jnp.asarray(parameters[name], dtype).reshape(-1) for name in self.linear])
+        return x.reshape(self.amounts.count, -1), tuple(seen)
 
     def encode(self, parameters: Mapping[str, Any]) -> tuple[Array, Array]:
         """Coefficients and scalars."""
-        numbers, _ = self.coefficients(parameters)
+        numbers = self.amounts(parameters, self.biases[0].dtype) @ self.coefficients(parameters)[0]
         split = self.output.count * self.sight.size
         return numbers[:split].reshape(self.output.count, -1), numbers[split:]
 
@@ -113,5 +103,6 @@ class Modal(AbstractNetwork):
         units = jnp.asarray([1, 1j] if self.output.is_complex else [1])
         layers = jnp.einsum("cd,u,nm->cnudm", jnp.diag(sizes[:channels]), units, harmonics)
         alone = jnp.einsum("st,u->sut", jnp.diag(sizes[channels:]), units)
-        layers, alone = layers.reshape(channels * len(harmonics), -1), alone.reshape(len(alone), -1)
+        layers = layers.reshape(channels * len(harmonics), -1)
+        alone = alone.reshape(len(alone), self.output.scalar_count)
         return jax.scipy.linalg.block_diag(layers, alone)

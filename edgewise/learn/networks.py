@@ -236,55 +236,6 @@ class DeepONet(AbstractNetwork):
         return self.output.scalars(self.head @ code)
 
 
-class AbstractMadeOf(AbstractNetwork):
-    """Unknowns made of another network's and of the node they are at."""
-
-    network: AbstractNetwork
-
-    @property
-    def is_shared(self) -> bool:
-        return False
-
-    def encode(self, parameters: Mapping[str, Any]) -> Any:
-        return self.network.encode(parameters)
-
-    def scalars(self, code: Any) -> Inexact[Array, " p"]:
-        return self.network.scalars(code)
-
-
-class NormalDerivative(AbstractMadeOf):
-    """One function v of the position for a pair of layers: -∂v/∂n on the single one, -v on the double one.
-
-    The paper's equation for plates, u = -∫ (∂v/∂n G + v ∂G/∂n), with ∂v/∂n by automatic differentiation of the network.
-    """
-
-    def features(self, node: Boundary) -> Any:
-        def seen(x):
-            return self.network.features(eqx.tree_at(lambda n: n.x, node, x))
-
-        return *jax.jvp(seen, (node.x,), (node.normal,)), node.jacobian
-
-    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
-        value, slope, jacobian = features
-        v, along_normal = jax.jvp(lambda f: self.network.decode(code, f), (value,), (slope,))
-        # The unknown of a single layer is density times jacobian.
-        return -jnp.concatenate([along_normal * jacobian, v])
-
-
-class TimesJacobian(AbstractMadeOf):
-    """A network that gives a density, where the unknown of the equation is density times jacobian.
-
-    On a surface the jacobian jumps from patch to patch, which a network that sees positions could not follow.
-    """
-
-    def features(self, node: Boundary) -> Any:
-        return self.network.features(node), node.jacobian
-
-    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
-        seen, jacobian = features
-        return self.network.decode(code, seen) * jacobian
-
-
 def unknowns(network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
     """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars."""
     code = network.encode(parameters)

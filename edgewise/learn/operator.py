@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
+from edgewise.learn.collocation import rule_on
 from edgewise.learn.density import NeuralDensity, Reading
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
@@ -20,7 +21,7 @@ from edgewise.learn.tolerance import within
 from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy, Kress
+from edgewise.quadrature import AbstractQuadrature, Duffy
 from edgewise.result import Code, Result
 from edgewise.solution import Solution
 from edgewise.validation import Values, check_curves, check_numbers
@@ -110,7 +111,7 @@ class Operator:
     def quadrature(self) -> AbstractQuadrature:
         """The rule that the density is read with: finer than that of training."""
         nodes = self.recipe.validation.nodes
-        return Duffy(nodes) if self.problem.family.dim == 3 else Kress(nodes)
+        return Duffy(nodes) if self.problem.family.dim == 3 else rule_on(self.problem.family, nodes)
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.parameters.names)

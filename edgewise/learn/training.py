@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn import optimisers
-from edgewise.learn.collocation import training_members
+from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.curve_training import AbstractTraining, conditioned_systems
 from edgewise.learn.drawn import mean_square
 from edgewise.learn.many import ManyTraining
@@ -14,7 +14,6 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.revolved_training import AnySpaceTraining, training_in_space
 from edgewise.problem import Problem
-from edgewise.quadrature import Kress
 
 
 class Training(AbstractTraining):
@@ -22,7 +21,7 @@ class Training(AbstractTraining):
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         is_kress = recipe.collocation.rule == "kress"
-        self.rule = Kress(recipe.collocation.nodes if is_kress else recipe.validation.nodes)
+        self.rule = rule_on(problem.family, recipe.collocation.nodes if is_kress else recipe.validation.nodes)
         dtype = np.dtype(recipe.dtype)
         members = training_members(problem.parameters, recipe.collocation.members, dtype)
         systems = conditioned_systems(problem, self.rule, members, recipe.collocation.members, dtype)

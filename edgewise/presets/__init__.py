@@ -6,8 +6,6 @@ from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,
     helmholtz_halfballs,
-    helmholtz_shapes,
-    helmholtz_star,
     laplace_data,
     laplace_quadratic,
     laplace_shapes,
@@ -22,8 +20,6 @@ PRESETS = {
     "laplace-shapes": laplace_shapes,
     "laplace-data": laplace_data,
     "biharmonic-star": biharmonic_star,
-    "helmholtz-star": helmholtz_star,
-    "helmholtz-shapes": helmholtz_shapes,
     "helmholtz-halfballs": helmholtz_halfballs,
     "helmholtz-ellipsoids": helmholtz_ellipsoids,
 }
