@@ -282,10 +282,13 @@ class _Run:
         tol = self.recipe.validation.tol
         if self.best_error <= tol:
             return FitResult("converged", f"converged: {why}; relative misfit {self.best_error:.1e} on unseen members")
+        is_stochastic = self.recipe.optimiser.name == "stochastic"
+        more = "`optimiser.steps` or `network.neurons`"
+        more = more if is_stochastic else "`collocation.nodes`, `network.harmonics` or `collocation.members`"
         return FitResult(
             "unconverged",
-            f"not converged: {why}; relative misfit {self.best_error:.1e} on unseen members, above {tol:.0e}. "
-            "Use more `collocation.nodes`, `network.harmonics` or `collocation.members`, or a smaller box",
+            f"not converged: {why}; relative misfit {self.best_error:.1e} on unseen members, above {tol:.0e}. Use more {more}, or a "
+            "smaller box",
         )
 
     def operator(self, result: FitResult) -> Operator:

@@ -138,7 +138,7 @@ def _linearised(
             jnp.einsum("mro,mo->mr", slope, a @ weight.T + bias)
             for a, slope, weight, bias in zip(seen, slopes, moved.weights, moved.biases, strict=True)
         ]
-        return sum(parts).reshape(-1)
+        return jnp.sum(jnp.stack(parts), axis=0).reshape(-1)
 
     def backward(values):
         values = values.reshape(members, targets)

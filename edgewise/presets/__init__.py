@@ -6,9 +6,7 @@ from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,
     helmholtz_halfballs,
-    laplace_data,
     laplace_quadratic,
-    laplace_shapes,
     laplace_star,
 )
 from edgewise.problem import Problem
@@ -17,8 +15,6 @@ from edgewise.problem import Problem
 PRESETS = {
     "laplace-star": laplace_star,
     "laplace-quadratic": laplace_quadratic,
-    "laplace-shapes": laplace_shapes,
-    "laplace-data": laplace_data,
     "biharmonic-star": biharmonic_star,
     "helmholtz-halfballs": helmholtz_halfballs,
     "helmholtz-ellipsoids": helmholtz_ellipsoids,
