@@ -308,7 +308,7 @@ WRONG = {
     "no value": ([*TRAIN, "--recipe.network.p"], ["has no value"]),
     "twice": ([*TRAIN, "--recipe.network.p=4", "--recipe.network.p=5"], ["given twice, 4 and 5"]),
     "refused by fit": ([*TRAIN, "--recipe.collocation.nodes", "63"], ["must be even", "got 63"]),
-    "corners": (["train", "mine.py:corners", "--out", "new"], ["corners", "Use `solve`"]),
+    "corners": (["train", "mine.py:corners", "--out", "new", "--recipe", "paper"], ["paper's rules", "corners"]),
     "negative seed": ([*TRAIN, "--seed", "-1"], ["seed", "got -1"]),
     "a run is there": (["train", "mine.py:problem", "--out", "run"], ["nothing is overwritten", "--resume"]),
     "another recipe": (
