@@ -113,6 +113,13 @@ def test_training_for_many_parameters_makes_the_error_small_and_can_be_continued
     np.testing.assert_array_equal(read(**draw)(points), found)
 
 
+def test_data_that_are_not_linear_in_their_parameter_are_learned_too():
+    box = ew.Box(a=AMPLITUDES, w=(0.5, 1.5))
+    problem = dataclasses.replace(SHAPES, parameters=box, data=lambda x, w: jnp.cos(w * x[0]) + x[1])
+    operator = ew.fit(problem, modal(problem, steps=80))
+    assert operator.stats["misfit"] < 0.05
+
+
 @pytest.mark.parametrize("kind", ["modal", "deeponet"])
 def test_twice_the_data_is_twice_the_answer(kind):
     """Whatever the weights, to rounding: of a network that has learned nothing yet."""

@@ -12,7 +12,6 @@ from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,
     conditioned,
-    data_names,
     equation,
     residual_orders,
     rule_on,
@@ -61,14 +60,17 @@ class ManyTraining(AbstractTraining):
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 
     def _look(self, weights: Array, key: Array) -> stochastic.Linearised:
-        """The members that this step draws, every row with data of its own: of all together the mean square, relative to the data."""
+        """The members that this step draws: of all rows together the mean square, relative to the data.
+
+        Where the network is linear in numbers of the data, every row has such numbers of its own, which costs nothing.
+        """
         count, targets = self.recipe.collocation.members, self.recipe.collocation.targets
         shape_key, data_key, mix_key = jax.random.split(key, 3)
         members = self._sample(shape_key, count)
-        drawn = self._sample(data_key, count * targets)
-        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in data_names(self.problem)}
         network = self.network(weights)
         assert isinstance(network, Modal), "see `check_recipe`"
+        drawn = self._sample(data_key, count * targets)
+        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.names}
 
         def one(parameters, data, key):
             system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))
