@@ -263,7 +263,7 @@ WRONG = {
                 optimiser=dataclasses.replace(ew.recipe("default", HALVES).optimiser, name="stochastic"),
             ),
         ),
-        "is for surfaces, and `family` has curves",
+        "does not go with `optimiser.name = .stochastic.`",
     ),
     "outside": (lambda: ew.pretrained("helmholtz-halfballs")(t=0.6), r"`t` must lie in \[0.05, 0.5\], got 0.6"),
 }
