@@ -1,8 +1,7 @@
 """Which recipe suits a problem: `recipe`, by name."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -78,8 +77,8 @@ def recipe(name: str, problem: Problem) -> Recipe:
 
 def _for_many(best: bool, problem: Problem) -> Recipe:
     nodes = 128 if best else 64
-    _, away, waves = _waves_on_curves(problem)
-    across = max(waves) * away
+    waves = _waves(problem)
+    across = waves.most * waves.away
     nodes = max(nodes, next_even(math.ceil(6 * across)))
     if sides(problem.family):
         nodes = next_shared(2 * nodes, sides(problem.family))
@@ -162,30 +161,12 @@ def _number_of_terms(box: Box, degree: int) -> int:
 
 def _turns(problem: Problem) -> float:
     """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
-    size, _, waves = _waves_on_curves(problem)
+    waves = _waves(problem)
     # Straight through, and round.
-    turns = (max(waves) - min(waves)) / 2 * (2 + math.pi) * size
+    turns = (waves.most - waves.least) / 2 * (2 + math.pi) * waves.half_width
     data = problem.data
     turned = isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)
-    return max(turns, 2 * max(waves) * size if turned else 0.0)
-
-
-def _waves_on_curves(problem: Problem) -> tuple[float, float, list[float]]:
-    """The largest half width, the largest distance from the origin, and the wavenumbers, 0 without waves, of members of the box."""
-    draws = problem.parameters.extremes(jax.random.key(0), 6)
-    widths, distances, waves = [], [], []
-    for i in range(6):
-        member = {name: value[i] for name, value in draws.items()}
-        x = np.asarray(rule_on(problem.family, 32).place(problem.family, member, float).x)
-        widths.append(float(np.max(np.ptp(x, axis=0))) / 2)
-        distances.append(float(np.max(np.linalg.norm(x, axis=-1))))
-        waves.append(_wavenumber(problem, member) if isinstance(problem.representation.kernel, Helmholtz) else 0.0)
-    return max(widths), max(distances), waves
-
-
-def _wavenumber(problem: Problem, member: Mapping[str, Any]) -> float:
-    kernel = bind(problem.representation.kernel, member)
-    return float(np.abs(np.asarray(kernel.wavenumber)))
+    return max(turns, 2 * waves.most * waves.half_width if turned else 0.0)
 
 
 def turning_direction(problem: Problem) -> str | None:
@@ -203,19 +184,20 @@ def _in_space(name: str, problem: Problem) -> Recipe:
     direction = turning_direction(problem)
     if direction is None:
         return _for_any_surface(best, problem)
-    across, away, k = _waves(problem)
+    waves = _waves(problem)
+    across = waves.most * waves.across
     shaping = problem.parameters.without([direction])
-    others = ParameterInputs(shaping, 0).axes
+    others = len(axes_of(shaping))
     # Waves round the axis, and of the direction, beyond which harmonics of a plane wave on the body fall off.
-    order, degree = math.ceil(k * across) + 5, math.ceil(k * away) + 6
-    nodes = math.ceil(6 + 0.6 * k * across) + (2 if best else 0)
+    order, degree = math.ceil(across) + 5, math.ceil(waves.most * waves.away) + 6
+    nodes = math.ceil(6 + 0.6 * across) + (2 if best else 0)
     return Recipe(
         name,
         NetworkRecipe(
             kind="revolved",
             order=order,
             harmonics=degree,
-            radial=math.ceil(10 + 1.5 * k * across) if best else math.ceil(8 + 1.2 * k * across),
+            radial=math.ceil(10 + 1.5 * across) if best else math.ceil(8 + 1.2 * across),
             degree=_degree(shaping, 0.0, best) if others != 1 else (10 if best else 7),
             poles=(8 if best else 6) if others == 1 else 0,
         ),
@@ -228,8 +210,8 @@ def _in_space(name: str, problem: Problem) -> Recipe:
 
 def _for_any_surface(best: bool, problem: Problem) -> Recipe:
     is_lit = isinstance(problem.data, PlaneWave)
-    _, away, k = _waves(problem)
-    nodes = max(8, math.ceil(5 + 0.5 * k * away))
+    waves = _waves(problem)
+    nodes = max(8, math.ceil(5 + 0.5 * waves.most * waves.away))
     return Recipe(
         "best" if best else "default",
         NetworkRecipe(
@@ -247,15 +229,29 @@ def _for_any_surface(best: bool, problem: Problem) -> Recipe:
     )
 
 
-def _waves(problem: Problem) -> tuple[float, float, float]:
-    """The largest distance from the third axis, that from the origin, and the largest wavenumber, over members of the box."""
+class _Waves(NamedTuple):
+    """Largest sizes of bodies and the wavenumbers over members of a box; all 0 where there are no waves."""
+
+    half_width: float = 0.0
+    across: float = 0.0
+    """Distance from the third axis, in the plane from the origin."""
+    away: float = 0.0
+    """Distance from the origin."""
+    least: float = 0.0
+    most: float = 0.0
+
+
+def _waves(problem: Problem) -> _Waves:
+    if not isinstance(problem.representation.kernel, Helmholtz):
+        return _Waves()
+    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 32)
     draws = problem.parameters.extremes(jax.random.key(0), 6)
-    across, away, k = 0.0, 0.0, 0.0
+    sizes, wavenumbers = [], []
     for i in range(6):
         member = {name: value[i] for name, value in draws.items()}
-        x = np.asarray(Duffy(4).place(problem.family, member, float).x)
-        across = max(across, float(np.max(np.linalg.norm(x[:, :2], axis=-1))))
-        away = max(away, float(np.max(np.linalg.norm(x, axis=-1))))
-        if isinstance(problem.representation.kernel, Helmholtz):
-            k = max(k, _wavenumber(problem, member))
-    return across, away, k
+        x = np.asarray(rule.place(problem.family, member, float).x)
+        widths, distances = np.ptp(x, axis=0) / 2, (np.linalg.norm(part, axis=-1) for part in (x[:, :2], x))
+        sizes.append([np.max(part) for part in (widths, *distances)])
+        wavenumbers.append(np.abs(np.asarray(bind(problem.representation.kernel, member).wavenumber)))
+    half_width, across, away = (float(size) for size in np.max(sizes, axis=0))
+    return _Waves(half_width, across, away, float(min(wavenumbers)), float(max(wavenumbers)))

@@ -56,10 +56,14 @@ def seen_nodes(nodes: Boundary, rule: AbstractQuadrature) -> Boundary:
 
 def conditioned(problem: Problem, system: System) -> System:
     """The equation times the inverse of its symbol on circles, so that all frequencies count alike."""
-    count = system.nodes.s.shape[0]
-    apply = linear.circle_preconditioner(residual_orders(problem), count, system.nodes.components)
+    apply = conditioner(problem, system.nodes)
     matrix = jax.vmap(apply, in_axes=1, out_axes=1)(system.matrix)
     return system._replace(matrix=matrix, rhs=apply(system.rhs))
+
+
+def conditioner(problem: Problem, nodes: Boundary) -> linear.Operator:
+    """The inverse symbol of the equation on circles, for rows at these nodes."""
+    return linear.circle_preconditioner(residual_orders(problem), nodes.s.shape[0], nodes.components)
 
 
 def residual_orders(problem: Problem) -> tuple[int, ...]:

@@ -12,19 +12,20 @@ from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,
     conditioned,
+    conditioner,
     equation,
-    residual_orders,
     rule_on,
     training_members,
 )
 from edgewise.learn.curve_training import AbstractTraining, conditioned_systems
 from edgewise.learn.modal import Modal
-from edgewise.learn.optimisers import State
+from edgewise.learn.optimisers import State, parts
 from edgewise.learn.recipes import Recipe
-from edgewise.linear import circle_preconditioner
 from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 
+# Of a step.
+LONGEST = 1.0
 # Members by which the sizes of unknowns and residuals are known.
 SIZED_BY = 64
 
@@ -55,7 +56,7 @@ class ManyTraining(AbstractTraining):
             def look(weights, residuals):
                 return self._look(weights, jax.random.fold_in(self.draws, number)), residuals
 
-            return stochastic.step(state, look, self.recipe.optimiser, number), None
+            return stochastic.step(state, look, self.recipe.optimiser, number, LONGEST), None
 
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 
@@ -74,9 +75,9 @@ class ManyTraining(AbstractTraining):
 
         def one(parameters, data, key):
             system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))
-            matrix = _parts(system.matrix @ network.basis(system.nodes) / self.units[:, None])
+            matrix = parts(system.matrix @ network.basis(system.nodes) / self.units[:, None])
             mix = jax.random.normal(key, (targets, len(matrix)), self.dtype) / (count * targets) ** 0.5
-            each = jax.vmap(lambda own: self._rhs(parameters | own))(data) if data else _parts(system.rhs / self.units)
+            each = jax.vmap(lambda own: self._rhs(parameters | own))(data) if data else parts(system.rhs / self.units)
             mix = mix / jnp.linalg.norm(each, axis=-1, keepdims=True)
             own = {**parameters, **data}
             axes = {name: 0 if name in data else None for name in own}
@@ -95,13 +96,7 @@ class ManyTraining(AbstractTraining):
         member = self.problem.member(self.rule, parameters, self.dtype)
         rhs = member.representation.rhs(member)
         rhs = rhs.astype(complex_dtype(self.dtype)) if self.shape.is_complex else rhs
-        apply = circle_preconditioner(residual_orders(self.problem), len(member.boundary.s), member.boundary.components)
-        return _parts(apply(rhs) / self.units)
-
-
-def _parts(rows: Array) -> Array:
-    """Real and imaginary parts of all rows, under each other."""
-    return jnp.concatenate([rows.real, rows.imag]) if jnp.iscomplexobj(rows) else rows
+        return parts(conditioner(self.problem, member.boundary)(rhs) / self.units)
 
 
 def _layers(
@@ -136,11 +131,11 @@ def _linearised(
 
     def forward(direction):
         moved = unravel(direction)
-        parts = [
+        shares = [
             jnp.einsum("mro,mo->mr", slope, a @ weight.T + bias)
             for a, slope, weight, bias in zip(seen, slopes, moved.weights, moved.biases, strict=True)
         ]
-        return jnp.sum(jnp.stack(parts), axis=0).reshape(-1)
+        return jnp.sum(jnp.stack(shares), axis=0).reshape(-1)
 
     def backward(values):
         values = values.reshape(members, targets)

@@ -140,8 +140,12 @@ def _iterated(residual: Callable[[Array], Array], weights: Array, r: Array) -> C
 
 def stacked(rows: Inexact[Array, "m rows ..."]) -> Float[Array, "all ..."]:
     """The rows of all members under each other, real and imaginary parts apart."""
-    flat = rows.reshape(-1, *rows.shape[2:])
-    return jnp.concatenate([flat.real, flat.imag]) if jnp.iscomplexobj(flat) else flat
+    return parts(rows.reshape(-1, *rows.shape[2:]))
+
+
+def parts(rows: Inexact[Array, "rows ..."]) -> Float[Array, "all ..."]:
+    """Real and imaginary parts of all rows, under each other."""
+    return jnp.concatenate([rows.real, rows.imag]) if jnp.iscomplexobj(rows) else rows
 
 
 def _jacobian(weights: Array, rest: AbstractNetwork, unravel: Callable, systems: System) -> Inexact[Array, "m rows P"]:

@@ -22,6 +22,8 @@ from edgewise.learn.surfaces import Rows, draw_targets, nodes_on, rows_of
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 
+# Of a step of stochastic Gauss-Newton: rows of few targets are noisy.
+LONGEST = 0.3
 # Rows that a validation member is looked at by.
 SEEN_ROWS = 48
 
@@ -107,7 +109,7 @@ class StochasticTraining(AbstractSpaceTraining):
             def look(weights, residuals):
                 return self._look(weights, residuals, rows, jax.random.fold_in(self.draws, number))
 
-            return stochastic.step(state, look, self.recipe.optimiser, number), None
+            return stochastic.step(state, look, self.recipe.optimiser, number, LONGEST), None
 
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 

@@ -20,8 +20,6 @@ from edgewise.learn.recipes import OptimiserRecipe
 FULL = 0.2
 # λ falls to this share of its first value over the run.
 LAST_DAMPING = 1e-2
-# No step is longer than this, so that one draw cannot throw the weights far away.
-LONGEST = 1.0
 
 
 class Linearised(NamedTuple):
@@ -57,11 +55,16 @@ def pick(key: Array, residuals: Float[Array, " b"], count: int) -> Array:
 
 
 def step(
-    state: State, look: Callable[[Array, Array], tuple[Linearised, Array]], recipe: OptimiserRecipe, number: Array
+    state: State,
+    look: Callable[[Array, Array], tuple[Linearised, Array]],
+    recipe: OptimiserRecipe,
+    number: Array,
+    longest: float,
 ) -> State:
     """One step with the rows that `look(weights, residuals)` draws; it also says what is now known of the members' residuals.
 
-    d = μ d' + Jᵀ(JJᵀ + λ)⁻¹(r - μ J d'), where d' is the step before.
+    d = μ d' + Jᵀ(JJᵀ + λ)⁻¹(r - μ J d'), where d' is the step before. No step is longer than `longest`, so that one draw cannot
+    throw the weights far away.
     """
     weights, before = state["weights"], recipe.momentum * state["momentum"]
     seen, residuals = look(weights, state["residuals"])
@@ -72,7 +75,7 @@ def step(
     tail = jnp.clip((progress - FULL) / (1 - FULL), 0, 1)
     length = recipe.rate * (1 + jnp.cos(np.pi * tail)) / 2
     norm = jnp.linalg.norm(move)
-    taken = length * move * jnp.minimum(1, LONGEST / jnp.where(norm > 0, norm, 1))
+    taken = length * move * jnp.minimum(1, longest / jnp.where(norm > 0, norm, 1))
     return {
         "weights": weights - taken,
         "momentum": move,

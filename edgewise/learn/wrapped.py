@@ -15,16 +15,22 @@ from edgewise.learn.networks import AbstractNetwork
 
 
 class AbstractMadeOf(AbstractNetwork):
-    """Unknowns made of another network's and of the node they are at."""
+    """Unknowns made of another network's; whatever is not said otherwise is the other's own."""
 
     network: AbstractNetwork
 
     @property
     def is_shared(self) -> bool:
-        return False
+        return self.network.is_shared
 
     def encode(self, parameters: Mapping[str, Any]) -> Any:
         return self.network.encode(parameters)
+
+    def features(self, node: Boundary) -> Any:
+        return self.network.features(node)
+
+    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
+        return self.network.decode(code, features)
 
     def scalars(self, code: Any) -> Inexact[Array, " p"]:
         return self.network.scalars(code)
@@ -38,6 +44,10 @@ class NormalDerivative(AbstractMadeOf):
 
     The paper's equation for plates, u = -∫ (∂v/∂n G + v ∂G/∂n), with ∂v/∂n by automatic differentiation of the network.
     """
+
+    @property
+    def is_shared(self) -> bool:
+        return False
 
     def features(self, node: Boundary) -> Any:
         def seen(x):
@@ -58,6 +68,10 @@ class TimesJacobian(AbstractMadeOf):
     On a surface the jacobian jumps from patch to patch, which a network that sees positions could not follow.
     """
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     def features(self, node: Boundary) -> Any:
         return self.network.features(node), node.jacobian
 
@@ -72,16 +86,6 @@ class Lit(AbstractMadeOf):
     wave: Fixed
     """The problem's kernel and plane wave, with numbers or parameters' names in them."""
 
-    @property
-    def is_shared(self) -> bool:
-        return self.network.is_shared
-
-    def features(self, node: Boundary) -> Any:
-        return self.network.features(node)
-
-    def decode(self, code: Any, features: Any) -> Inexact[Array, " channels"]:
-        return self.network.decode(code, features)
-
     def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"]:
         kernel, wave = bind(self.wave.value, parameters)
         return jax.vmap(lambda x: wave.value(x, kernel))(nodes.x)
@@ -92,16 +96,9 @@ class Superposed(AbstractMadeOf):
 
     amounts: Superposition
 
-    @property
-    def is_shared(self) -> bool:
-        return self.network.is_shared
-
     def encode(self, parameters: Mapping[str, Any]) -> tuple[Any, Float[Array, " j"]]:
         code = self.network.encode(parameters)
         return code, self.amounts(parameters, jax.tree_util.tree_leaves(code)[0].dtype)
-
-    def features(self, node: Boundary) -> Any:
-        return self.network.features(node)
 
     def decode(self, code: tuple[Any, Array], features: Any) -> Inexact[Array, " channels"]:
         return code[1] @ self.network.decode(code[0], features).reshape(len(code[1]), -1)
