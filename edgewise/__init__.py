@@ -111,6 +111,7 @@ _HOME = {
         "DoubleLayer",
         "LayerPair",
         "Neumann",
+        "NullField",
         "PlaneWave",
         "PointSource",
         "Robin",

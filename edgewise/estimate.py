@@ -11,6 +11,7 @@ of the boundary condition. That misfit r is looked at on twice the nodes, and th
 Three terms add up: the largest misfit of the trigonometric interpolant, what may hide between the nodes, and rounding.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -137,6 +138,7 @@ def _estimate(
         bound = not isinstance(quadrature, Graded)
         relative = value / _positive(jnp.max(jnp.abs(member.data)))
         return ErrorEstimate(value, relative, bound, *terms, stability=jnp.ones_like(value))
+    member = dataclasses.replace(member, representation=member.representation.of_errors)
     (matrix,), _ = assemble(jax.tree_util.tree_map(lambda leaf: jnp.asarray(leaf)[None], member))
     error = solve_for_error(problem, finer, parameters, member, matrix, missed)
     own = _field(problem, quadrature, parameters, strengths)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Inexact
 from edgewise import linear
 from edgewise.error_field import ROUNDING, Of, extent, looked_at
 from edgewise.misfit import fields_in_space
-from edgewise.potentials import Direct, Dirichlet, Member, Strengths
+from edgewise.potentials import Direct, Dirichlet, Member, NullField, Strengths
 from edgewise.potentials.evaluate import far_field
 from edgewise.potentials.representation import row_scale
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
@@ -111,6 +111,8 @@ _field = eqx.filter_jit(fields_in_space)
 
 def _rows(member: Member) -> Float[Array, "b n"]:
     """By what the rows of the equation are multiplied: without it, what is left of a condition is in the unit of its data."""
+    if isinstance(member.representation, NullField):
+        return member.boundary.jacobian
     return jnp.ones_like(member.boundary.jacobian) if isinstance(member.representation, Direct) else row_scale(member)
 
 

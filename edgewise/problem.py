@@ -1,5 +1,6 @@
 """`Problem`: a family, an equation and boundary data, checked when it is built."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -137,6 +138,11 @@ class Problem(eqx.Module):
                 f"`{kernel.name}` on a curve with corners cannot work: its densities are too singular there. Round the corners, "
                 "for instance with a `FourierCurve`."
             )
+        if self.representation.takes_slope and not isinstance(self.data, AbstractWave):
+            raise ValueError(
+                f"`{type(self.representation).__name__}` is for incident waves, and `data` is a function. Write `data=PlaneWave(direction)`, "
+                "or use `CombinedField(kernel)`."
+            )
         refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
@@ -170,19 +176,28 @@ class Problem(eqx.Module):
         condition = bind(self.condition, parameters)
         charge = jnp.zeros((), dtype) if self.at_infinity is None else bind(self.at_infinity, parameters)
         value_weight = _in_precision(condition.value_weight(boundary, parameters), dtype)
-        return Member(
+        unknown = jnp.full_like(value_weight, jnp.nan)
+        member = Member(
             boundary=boundary,
             quadrature=quadrature,
             condition=condition,
             side=self.side,
             value_weight=value_weight,
-            data=self.data_on(boundary, parameters, value_weight) if data else jnp.full_like(value_weight, jnp.nan),
+            data=unknown,
+            slope=unknown if self.representation.takes_slope else None,
             representation=bind(self.representation, parameters),
             charge=_in_precision(jnp.asarray(charge), dtype),
             sources=quadrature.source(self.family, parameters, dtype)
             if boundary.components > 1 or self.family.dim == 3
             else None,
         )
+        return self.with_data(member, parameters) if data else member
+
+    def with_data(self, member: Member, parameters: Mapping[str, Array]) -> Member:
+        """The member with the data of these parameters."""
+        data = self.data_on(member.boundary, parameters, member.value_weight)
+        slope = -self._wave_slope(member.boundary, parameters) if member.slope is not None else None
+        return dataclasses.replace(member, data=data, slope=slope)
 
     def data_on(
         self, boundary: Boundary, parameters: Mapping[str, Array], value_weight: Array | None = None
@@ -221,7 +236,7 @@ class Problem(eqx.Module):
         """What the scattered field must cancel."""
         wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
         value = jax.vmap(lambda x: wave.value(x, kernel))(boundary.x)
-        slope = jax.vmap(lambda x, n: wave.gradient(x, kernel) @ n)(boundary.x, boundary.normal)
+        slope = self._wave_slope(boundary, parameters)
         if self.condition.channels == 2:
             data = -jnp.stack([value, slope])
         else:
@@ -229,6 +244,12 @@ class Problem(eqx.Module):
                 value_weight = bind(self.condition, parameters).value_weight(boundary, parameters)
             data = -(value_weight * value + (slope if self.condition.takes_flux else 0))
         return _in_precision(data, boundary.x.dtype)
+
+    def _wave_slope(self, boundary: Boundary, parameters: Mapping[str, Array]) -> Inexact[Array, " n"]:
+        """∂/∂n of the incident wave."""
+        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
+        slope = jax.vmap(lambda x, n: wave.gradient(x, kernel) @ n)(boundary.x, boundary.normal)
+        return _in_precision(slope, boundary.x.dtype)
 
     def exact_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
         """The true field of one member at points (..., d)."""

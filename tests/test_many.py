@@ -15,7 +15,7 @@ import edgewise as ew
 from edgewise.learn import optimisers
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.collocation import linear_names
-from edgewise.learn.inputs import Superposition
+from edgewise.learn.frame import WaveFrame
 from edgewise.learn.many import ManyTraining
 from edgewise.learn.networks import split_trainable, unknowns
 from edgewise.learn.training import Training
@@ -49,7 +49,7 @@ def modal(problem, **optimiser):
     """A small recipe of the network for many parameters."""
     return tiny(
         problem,
-        network={"kind": "modal", "harmonics": 12, "neurons": 16, "order": 4},
+        network={"kind": "modal", "harmonics": 12, "neurons": 16},
         collocation={"members": 32, "nodes": 32, "targets": 4},
         validation={"nodes": 48, "patience": 0},
         optimiser={"name": "stochastic", "rate": 1.0, "damping": 1e-3, "momentum": 0.9, "check_every": 10, **optimiser},
@@ -86,7 +86,7 @@ def test_the_basis_gives_what_the_network_decodes(name):
     member = {key: value[0] for key, value in problem.parameters.sample(jax.random.key(5), 1).items()}
     nodes = ew.Kress(32).place(problem.family, member, float)
     numbers = network.amounts(member, float) @ network.coefficients(member)[0]
-    np.testing.assert_allclose(network.basis(nodes) @ numbers, unknowns(network, nodes, member), atol=1e-13)
+    np.testing.assert_allclose(network.basis(nodes, member) @ numbers, unknowns(network, nodes, member), atol=1e-13)
 
 
 def test_training_for_many_parameters_makes_the_error_small_and_can_be_continued(tmp_path):
@@ -153,15 +153,51 @@ def test_which_parameters_the_answer_is_linear_in():
     assert linear_names(WAVES) == ()
 
 
-def test_a_plane_wave_is_a_short_sum_of_harmonics_of_its_direction():
-    """The solved density as a function of the angle, against its projection on the numbers that the network is linear in."""
-    k, order = 2.0, 9
-    waves = dataclasses.replace(WAVES, representation=ew.CombinedField(ew.Helmholtz(2, k)))
-    angles = 2 * np.pi * np.arange(64) / 64
-    density = ew.solve(waves, a=[0.1, 0.0, -0.1], angle=angles, quadrature=ew.Kress(64)).density.values
-    functions = jax.vmap(lambda angle: Superposition((), 2 * order + 1, "angle")({"angle": angle}, float))(angles)
-    coefficients, *_ = np.linalg.lstsq(np.asarray(functions), np.asarray(density), rcond=None)
-    assert np.max(np.abs(functions @ coefficients - density)) < 1e-5 * np.max(np.abs(density))
+@pytest.mark.parametrize("kind", ["angle", "direction"])
+def test_body_and_wave_turned_together_turn_the_answer(kind):
+    """Of any weights: a body turned by three nodes, in a wave turned as much, has its density three nodes on."""
+    modes, turn = np.arange(2, 5), 3 * 2 * np.pi / 32
+    family = ew.StarCurve(lambda s, a, b: 1 + a @ jnp.cos(modes * s) + b @ jnp.sin(modes * s))
+    spec, wave = (ew.Angle(), ew.PlaneWave("w")) if kind == "angle" else (ew.Direction(2), ew.PlaneWave("w"))
+    box = ew.Box(a=AMPLITUDES, b=AMPLITUDES, k=(1.0, 5.0), w=spec)
+    problem = ew.Problem(family, box, ew.NullField(ew.Helmholtz(2, "k")), wave, "exterior")
+    network = network_of(problem, modal(problem))
+    a, b, angle = np.array([0.05, -0.1, 0.02]), np.array([0.03, 0.07, -0.04]), 0.4
+    c, s = np.cos(modes * turn), np.sin(modes * turn)
+
+    def at(a, b, angle):
+        w = angle if kind == "angle" else np.array([np.cos(angle), np.sin(angle)])
+        member = {name: jnp.asarray(value) for name, value in {"a": a, "b": b, "k": 3.0, "w": w}.items()}
+        return np.asarray(unknowns(network, ew.Kress(32).place(family, member, float), member))
+
+    there = at(a * c - b * s, a * s + b * c, angle + turn)
+    np.testing.assert_allclose(there, np.roll(at(a, b, angle), 3), atol=1e-12 * np.max(np.abs(there)))
+
+
+def test_what_is_seen_of_a_body_in_a_wave():
+    """Coefficients that vary, parameters that no boundary shows, and the wavenumber by octaves; a circle looks the same always."""
+    frame = WaveFrame(WAVES, np.dtype(float))
+    # Modes m of a star are the coefficients 1 + m and 1 - m, real and imaginary.
+    assert frame.size == 12 and frame.others.box.names == ()
+    members = WAVES.parameters.sample(jax.random.key(0), 500)
+    seen = np.asarray(jax.vmap(frame.vector)(members))
+    assert np.all(np.abs(seen.mean(axis=0)) < 0.2) and np.all(np.abs(seen.std(axis=0) - 1) < 0.3)
+    circles = ew.Problem(
+        ew.Ellipse(1.0, 1.0), ew.Box(k=(1.0, 4.0), angle=ew.Angle()), WAVES.representation, WAVES.data, "exterior"
+    )
+    assert WaveFrame(circles, np.dtype(float)).size == 1
+    octaves = dataclasses.replace(circles, representation=ew.NullField(ew.Helmholtz(2, "k")))
+    frame = WaveFrame(octaves, np.dtype(float))
+    assert np.allclose(frame.vector({"k": jnp.asarray(2.0), "angle": jnp.asarray(1.0)}), [-1 / 3, 0.0])
+
+
+@pytest.mark.parametrize("name", MODAL)
+def test_runs_of_many_parameters_are_read_again(name, tmp_path):
+    problem = MODAL[name]
+    operator = ew.fit(problem, modal(problem, steps=2), out=tmp_path / "run")
+    again = ew.load(tmp_path / "run", problem)
+    member = {key: value[0] for key, value in problem.parameters.sample(jax.random.key(5), 1).items()}
+    assert np.array_equal(operator(**member).density.values, again(**member).density.values)
 
 
 def test_a_step_by_iteration_is_that_by_elimination(monkeypatch):

@@ -20,6 +20,13 @@ from edgewise.presets import PRESETS
 MEMBERS = [pytest.param(6, id="small"), pytest.param(200, id="full", marks=pytest.mark.slow)]
 # Relative l2 over the interior, points up to the boundary included.
 BOUNDS = {"laplace-star": 1e-8, "laplace-quadratic": 1e-7, "biharmonic-star": 1e-7}
+# The same, of waves the far field: median and worst.
+MANY = {
+    "laplace-shapes": (1e-3, 1e-2),
+    "laplace-data": (1e-3, 1e-2),
+    "helmholtz-star": (1e-3, 1e-2),
+    "helmholtz-shapes": (3e-3, 3e-2),
+}
 
 
 def test_every_preset_has_an_operator_with_its_making_written_down():
@@ -28,9 +35,27 @@ def test_every_preset_has_an_operator_with_its_making_written_down():
         config = json.loads((folder(name) / "config.json").read_text())
         assert config["stats"]["command"].startswith(f"edgewise train {name} --recipe {config['recipe']['name']}")
         assert {"device", "date", "seconds", "measured"} <= set(config["stats"])
-        # Every direction on every pair of half-balls to 1e-4 takes 217,000 complex weights.
-        limit = 4_000_000 if name == "helmholtz-halfballs" else 400_000
-        assert sum(file.stat().st_size for file in folder(name).iterdir()) < limit
+        # Every direction on every pair of half-balls to 1e-4 takes 217,000 complex weights, many parameters some 200,000.
+        limits = {"helmholtz-halfballs": 4_000_000, **dict.fromkeys(MANY, 2_000_000)}
+        assert sum(file.stat().st_size for file in folder(name).iterdir()) < limits.get(name, 400_000)
+
+
+@pytest.mark.parametrize("count", MEMBERS)
+@pytest.mark.parametrize("name", MANY)
+def test_shipped_operators_of_many_parameters(name, count, measured):
+    operator = ew.pretrained(name)
+    errors = measure(operator(**operator.problem.parameters.sample(jax.random.key(14), count)), every_point=False)
+    values, (median, worst) = errors.relative_l2 if errors.far_field is None else errors.far_field, MANY[name]
+    measured(f"{name}, shipped, median of {count}", float(np.median(values)), median)
+    measured(f"{name}, shipped, worst of {count}", float(values.max()), worst)
+
+
+def test_doubled_data_have_the_doubled_answer():
+    operator = ew.pretrained("laplace-data")
+    a, b, c, d = np.array([0.05, -0.1]), np.array([0.0, 0.08]), np.array([0.5, 0.0, -0.2, 0.1]), np.full(4, 0.25)
+    x = np.array([[0.3, 0.2], [-0.7, 0.1]])
+    once, twice = (operator(a=a, b=b, c=factor * c, d=factor * d)(x) for factor in (1, 2))
+    assert np.max(np.abs(twice - 2 * once)) < 1e-14
 
 
 @pytest.mark.parametrize("count", MEMBERS)

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface
-from edgewise.geometry.parameters import Parameter
 from edgewise.learn.choices import turning_direction
 from edgewise.learn.collocation import Values, equation, linear_names, rule_on
+from edgewise.learn.frame import WaveFrame, wave_direction
 from edgewise.learn.illuminated import Illuminated
 from edgewise.learn.inputs import (
     Fixed,
@@ -219,7 +219,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         )
     amounts = _amounts(problem, network)
     inputs = ParameterInputs(
-        problem.parameters.without(amounts.names), network.degree if network.kind == "deeponet" else 0
+        problem.parameters.without(amounts.linear), network.degree if network.kind == "deeponet" else 0
     )
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
@@ -238,13 +238,14 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     sight = _sight(problem, network, dtype, first)
     if network.kind == "modal":
         assert isinstance(sight, Harmonics), "see `check_recipe`"
-        return Modal(inputs, sight, output, amounts, **common)
+        seen = inputs if wave_direction(problem) is None else WaveFrame(problem, dtype)
+        return Modal(seen, sight, output, amounts, wave=_plane_wave(problem), **common)
     common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
     else:
         made = DeepONet(inputs, sight, _repeated(output, amounts.count), deep_trunk=network.deep_trunk, **common)
-        made = Superposed(made, amounts) if amounts.names else _lit(made, problem)
+        made = Superposed(made, amounts) if amounts.linear else _lit(made, problem)
     if problem.family.dim == 3 and unknown_has_jacobian(problem):
         made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made
@@ -254,9 +255,6 @@ def _amounts(problem: Problem, network: NetworkRecipe) -> Superposition:
     """The numbers in which the network is to be linear."""
     if problem.family.dim == 3 or network.kind not in ("modal", "deeponet"):
         return Superposition()
-    data = problem.data
-    if network.kind == "modal" and isinstance(data, PlaneWave) and isinstance(data.direction, Parameter):
-        return Superposition((), 2 * network.order + 1, data.direction.name)
     linear = linear_names(problem)
     numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
     return Superposition(linear, numbers or 1)
@@ -271,9 +269,12 @@ def _repeated(output: Output, times: int) -> Output:
 
 def _lit(network: AbstractNetwork, problem: Problem) -> AbstractNetwork:
     """With the phase of the incident plane wave, where there is one."""
-    if not isinstance(problem.data, PlaneWave):
-        return network
-    return Lit(network, Fixed((problem.representation.kernel, problem.data)))
+    wave = _plane_wave(problem)
+    return network if wave is None else Lit(network, wave)
+
+
+def _plane_wave(problem: Problem) -> Fixed | None:
+    return Fixed((problem.representation, problem.data)) if isinstance(problem.data, PlaneWave) else None
 
 
 def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArray) -> Any:

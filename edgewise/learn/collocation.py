@@ -99,9 +99,11 @@ def linear_names(problem: Problem) -> tuple[str, ...]:
     names = tuple(name for name in data_names(problem) if isinstance(specs[name], Interval))
     if isinstance(problem.data, AbstractWave) or not names:
         return ()
-    for some in (names, *((name,) for name in names)):
-        if _is_linear(problem, some):
-            return some
+    # Numbers decide it, also where a network is only traced to know its shape.
+    with jax.ensure_compile_time_eval():
+        for some in (names, *((name,) for name in names)):
+            if _is_linear(problem, some):
+                return some
     return ()
 
 

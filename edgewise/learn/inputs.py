@@ -208,29 +208,14 @@ class Harmonics(AbstractSight):
 
 
 class Superposition(eqx.Module):
-    """The numbers g in which the answer is linear: parameters of the data, or harmonics of the direction of a plane wave.
-
-    A plane wave is a sum of cylindrical waves, e^{ikr cos(θ - α)} = Σ_n i^n J_n(kr) e^{in(θ - α)}, of which those of n above
-    kr are small: what it excites is a short sum of harmonics of α. Where there is neither, g = 1.
-    """
+    """The numbers g in which the answer is linear, parameters of the data; where there are none, g = 1."""
 
     linear: tuple[str, ...] = eqx.field(static=True, default=())
     """Parameters that the data are linear in."""
     count: int = eqx.field(static=True, default=1)
     """How many numbers there are."""
-    direction: str | None = eqx.field(static=True, default=None)
-    """The parameter that is a wave's direction, or its angle."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.linear if self.direction is None else (self.direction,)
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
-        if self.direction is not None:
-            value = jnp.asarray(parameters[self.direction], dtype)
-            angle = value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
-            phases = np.arange(1, self.count // 2 + 1) * angle
-            return jnp.concatenate([jnp.ones(1, dtype), jnp.cos(phases), jnp.sin(phases)]).astype(dtype)
         if not self.linear:
             return jnp.ones(1, dtype)
         return jnp.concatenate([jnp.asarray(parameters[name], dtype).reshape(-1) for name in self.linear])

@@ -78,7 +78,7 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     skeleton = eqx.filter_eval_shape(
         lambda sizes: build_network(problem, recipe, shape, sizes, jax.random.key(0)), sizes
     )
-    names, structure = by_path(skeleton)
+    names, filled = by_path(skeleton)
     expected = {name: (np.dtype(leaf.dtype), tuple(leaf.shape)) for name, leaf in names.items()}
     if config["status"] == "training" and not (path / WEIGHTS).exists():
         raise FileNotFoundError(
@@ -90,7 +90,7 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     if wrong:
         raise ValueError(f"`{path / WEIGHTS}` has weights that are not finite, in {wrong[0]}. Train again.")
     leaves = [jnp.asarray(arrays[name]) for name in names]
-    network = in_precision(jax.tree_util.tree_unflatten(structure, leaves), real)
+    network = in_precision(filled(leaves), real)
     history, result = read_history(path), config.get("result")
     if result is not None:
         ended = FitResult(**result)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from edgewise.geometry.parameters import Interval
 from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,
@@ -71,11 +72,11 @@ class ManyTraining(AbstractTraining):
         network = self.network(weights)
         assert isinstance(network, Modal), "see `check_recipe`"
         drawn = self._sample(data_key, count * targets)
-        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.names}
+        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.linear}
 
         def one(parameters, data, key):
             system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))
-            matrix = parts(system.matrix @ network.basis(system.nodes) / self.units[:, None])
+            matrix = parts(system.matrix @ network.basis(system.nodes, parameters) / self.units[:, None])
             mix = jax.random.normal(key, (targets, len(matrix)), self.dtype) / (count * targets) ** 0.5
             each = jax.vmap(lambda own: self._rhs(parameters | own))(data) if data else parts(system.rhs / self.units)
             mix = mix / jnp.linalg.norm(each, axis=-1, keepdims=True)
@@ -88,7 +89,14 @@ class ManyTraining(AbstractTraining):
         return _linearised(residual, seen, slopes, self.unravel)
 
     def _sample(self, key: Array, count: int) -> Values:
+        """Members of the box: one half evenly, the other denser to the ends of intervals, where a network errs most."""
         drawn = self.problem.parameters.sample(key, count)
+        for name, spec in self.problem.parameters.specs:
+            if isinstance(spec, Interval):
+                low, high = jnp.asarray(spec.low, float), jnp.asarray(spec.high, float)
+                share = (drawn[name] - low) / jnp.where(high > low, high - low, 1)
+                ends = low + (high - low) * (1 - jnp.cos(np.pi * share)) / 2
+                drawn[name] = jnp.where((jnp.arange(count) % 2).reshape(-1, *[1] * len(spec.shape)), ends, drawn[name])
         return {name: value.astype(self.dtype) for name, value in drawn.items()}
 
     def _rhs(self, parameters: Values) -> Float[Array, " rows"]:

@@ -12,8 +12,10 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from edgewise.geometry import Boundary
-from edgewise.learn.inputs import Harmonics, ParameterInputs, Superposition
+from edgewise.learn.frame import WaveFrame, turned
+from edgewise.learn.inputs import Fixed, Harmonics, ParameterInputs, Superposition
 from edgewise.learn.networks import ACTIVATIONS, AbstractNetwork, Output
+from edgewise.learn.wrapped import trace_of
 
 # Of the last layer's first weights, beside those that keep the size of what passes through.
 START = 0.1
@@ -23,25 +25,29 @@ class Modal(AbstractNetwork):
     """Σ_j g_j Σ_m c_jm(parameters) φ_m(s): a perceptron gives the coefficients of the harmonics φ_m.
 
     It works once for a member, not once for a node. The numbers g in which the answer is linear multiply, so that it is linear
-    in them whatever the weights.
+    in them whatever the weights. For a plane wave the sum is multiplied by its phase; where its direction is a parameter, the
+    perceptron sees the body in the wave's frame, and the harmonics are of s - α.
     """
 
-    inputs: ParameterInputs
+    inputs: ParameterInputs | WaveFrame
     """Of the parameters that no g is made of."""
     sight: Harmonics
     weights: tuple[Float[Array, "..."], ...]
     biases: tuple[Float[Array, "..."], ...]
     output: Output
     amounts: Superposition
+    wave: Fixed | None
+    """The problem's representation and plane wave, where there is one."""
     activation: str = eqx.field(static=True)
 
     def __init__(
         self,
-        inputs: ParameterInputs,
+        inputs: ParameterInputs | WaveFrame,
         sight: Harmonics,
         output: Output,
         amounts: Superposition,
         *,
+        wave: Fixed | None,
         layers: int,
         neurons: int,
         activation: str,
@@ -49,7 +55,7 @@ class Modal(AbstractNetwork):
         key: PRNGKeyArray,
     ):
         self.inputs, self.sight, self.output = inputs, sight, output
-        self.amounts, self.activation = amounts, activation
+        self.amounts, self.wave, self.activation = amounts, wave, activation
         sizes = list(itertools.pairwise([inputs.size, *(neurons,) * layers, amounts.count * self.count]))
         keys = jax.random.split(key, len(sizes))
         self.weights = tuple(
@@ -85,7 +91,7 @@ class Modal(AbstractNetwork):
         """Coefficients and scalars."""
         numbers = self.amounts(parameters, self.biases[0].dtype) @ self.coefficients(parameters)[0]
         split = self.output.count * self.sight.size
-        return numbers[:split].reshape(self.output.count, -1), numbers[split:]
+        return self._turned(numbers[:split].reshape(self.output.count, -1), parameters, back=True), numbers[split:]
 
     def features(self, node: Boundary) -> Float[Array, " f"]:
         return self.sight(node).astype(self.biases[0].dtype)
@@ -96,9 +102,14 @@ class Modal(AbstractNetwork):
     def scalars(self, code: tuple[Array, Array]) -> Inexact[Array, " p"]:
         return self.output.scalars(code[1])
 
-    def basis(self, nodes: Boundary) -> Inexact[Array, "unknowns count"]:
+    def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"] | None:
+        return None if self.wave is None else trace_of(self.wave, nodes, parameters)
+
+    def basis(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, "unknowns count"]:
         """What one of each of the real numbers makes of the unknowns of the equation: channel by channel, then the scalars."""
-        harmonics = jax.vmap(self.features)(nodes)
+        harmonics = self._turned(jax.vmap(self.features)(nodes), parameters)
+        factor = self.factor(nodes, parameters)
+        harmonics = harmonics if factor is None else harmonics * factor[:, None]
         channels, sizes = self.output.channels, self.output.size.value
         units = jnp.asarray([1, 1j] if self.output.is_complex else [1])
         layers = jnp.einsum("cd,u,nm->cnudm", jnp.diag(sizes[:channels]), units, harmonics)
@@ -106,3 +117,12 @@ class Modal(AbstractNetwork):
         layers = layers.reshape(channels * len(harmonics), -1)
         alone = alone.reshape(len(alone), self.output.scalar_count)
         return jax.scipy.linalg.block_diag(layers, alone)
+
+    def _turned(
+        self, harmonics: Inexact[Array, "n f"], parameters: Mapping[str, Any], back: bool = False
+    ) -> Inexact[Array, "n f"]:
+        """Harmonics, or their coefficients, of the coordinate that starts where the wave goes."""
+        if not isinstance(self.inputs, WaveFrame):
+            return harmonics
+        by_curve = harmonics.reshape(len(harmonics), self.sight.curves, -1)
+        return turned(by_curve, self.inputs.angle(parameters), back).reshape(harmonics.shape)

@@ -29,7 +29,7 @@ class NetworkRecipe:
     poles: int = 8
     """How many poles in the parameter `revolved` has beside the polynomials."""
     order: int = 12
-    """The highest order of waves round the axis of `revolved`; of `modal`, of the harmonics of a plane wave's direction."""
+    """The highest order of waves round the axis of `revolved`."""
     radial: int = 20
     """How many polynomials along each generating line `revolved` has."""
     deep_trunk: bool = False

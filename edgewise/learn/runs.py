@@ -8,10 +8,11 @@ import dataclasses
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -240,9 +241,15 @@ def _flaw(record: Any) -> str | None:
     return None
 
 
-def by_path(network: Any) -> tuple[dict[str, Any], Any]:
-    leaves, structure = jax.tree_util.tree_flatten_with_path(network)
-    return {jax.tree_util.keystr(path).lstrip("."): leaf for path, leaf in leaves}, structure
+def by_path(network: Any) -> tuple[dict[str, Any], Callable[[list[Any]], Any]]:
+    """The arrays of a network by where they are in it, and the network of others in their place.
+
+    Plain numbers are the problem's, such as a wavenumber, and stay as they are.
+    """
+    arrays, rest = eqx.partition(network, lambda leaf: hasattr(leaf, "dtype"))
+    leaves, structure = jax.tree_util.tree_flatten_with_path(arrays)
+    named = {jax.tree_util.keystr(path).lstrip("."): leaf for path, leaf in leaves}
+    return named, lambda others: eqx.combine(jax.tree_util.tree_unflatten(structure, others), rest)
 
 
 def named_arrays(network: AbstractNetwork, dtype: str | None = None) -> dict[str, np.ndarray]:

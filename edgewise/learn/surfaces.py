@@ -33,9 +33,7 @@ class Rows(NamedTuple):
 
     def rhs(self, problem: Problem, parameters: Values) -> Inexact[Array, " m"]:
         """For other values of the parameters that data alone depend on."""
-        member = self.member
-        data = problem.data_on(member.boundary, parameters, member.value_weight)
-        return member.representation.rhs(eqx.tree_at(lambda m: m.data, member, data))
+        return self.member.representation.rhs(problem.with_data(self.member, parameters))
 
     @property
     def weight(self) -> Float[Array, " m"]:

@@ -81,14 +81,23 @@ class TimesJacobian(AbstractMadeOf):
 
 
 class Lit(AbstractMadeOf):
-    """e^{ik d·x} times what the network gives, for a plane wave of direction d: fast waves are known, what is left is slow."""
+    """The trace of a plane wave times what the network gives: fast waves are known, what is left is slow."""
 
     wave: Fixed
-    """The problem's kernel and plane wave, with numbers or parameters' names in them."""
+    """The problem's representation and plane wave, with numbers or parameters' names in them."""
 
     def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"]:
-        kernel, wave = bind(self.wave.value, parameters)
-        return jax.vmap(lambda x: wave.value(x, kernel))(nodes.x)
+        return trace_of(self.wave, nodes, parameters)
+
+
+def trace_of(wave: Fixed, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"]:
+    """What a plane wave is at nodes but for a slow factor: e^{ik d·x}, times k where the density is a flux.
+
+    `wave` holds a representation and a plane wave with numbers or parameters' names in them.
+    """
+    representation, plane = bind(wave.value, parameters)
+    phase = jax.vmap(lambda x: plane.value(x, representation.kernel))(nodes.x)
+    return representation.kernel.wavenumber * phase if representation.takes_slope else phase
 
 
 class Superposed(AbstractMadeOf):

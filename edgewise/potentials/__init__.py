@@ -4,6 +4,7 @@ from edgewise.potentials.combined import CombinedField
 from edgewise.potentials.conditions import AbstractCondition, Clamped, Dirichlet, Neumann, Robin
 from edgewise.potentials.direct import Direct
 from edgewise.potentials.indirect import DoubleLayer, SingleLayer
+from edgewise.potentials.null_field import NullField
 from edgewise.potentials.pair import LayerPair
 from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths
 from edgewise.potentials.waves import AbstractWave, PlaneWave, PointSource
@@ -20,6 +21,7 @@ __all__ = [
     "LayerPair",
     "Member",
     "Neumann",
+    "NullField",
     "PlaneWave",
     "PointSource",
     "Robin",

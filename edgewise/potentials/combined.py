@@ -125,12 +125,15 @@ class CombinedField(AbstractRepresentation):
 
     def _single_factor(self, member: Member) -> Array:
         """-iη outside, iη inside."""
-        if self.coupling is None:
-            size = jnp.max(jnp.ptp(member.boundary.x, axis=0)) / 2
-            coupling = jnp.maximum(jnp.abs(jnp.asarray(self.kernel.wavenumber)), 1 / size)  # pyright: ignore
-        else:
-            coupling = jnp.asarray(self.coupling)
-        return (1j if member.side == "interior" else -1j) * coupling
+        return (1j if member.side == "interior" else -1j) * coupling_of(self.kernel, self.coupling, member.boundary)
+
+
+def coupling_of(kernel: Any, coupling: Any, boundary: Boundary) -> Array:
+    """η as it was given, or the wavenumber, but at least one over the size of the bodies."""
+    if coupling is not None:
+        return jnp.asarray(coupling)
+    size = jnp.max(jnp.ptp(boundary.x, axis=0)) / 2
+    return jnp.maximum(jnp.abs(jnp.asarray(kernel.wavenumber)), 1 / size)
 
 
 class _Difference(AbstractKernel):

@@ -1,7 +1,7 @@
 """What every representation is: u from a density, and the equation for that density, on one object."""
 
 import abc
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -33,6 +33,8 @@ class Member(eqx.Module):
     """What the condition prescribes; where it has two channels, two rows."""
     representation: "AbstractRepresentation"
     """That of the problem, with its numbers known."""
+    slope: Inexact[Array, " n"] | None
+    """Minus ∂/∂n of the incident wave, where the representation takes it beside the data."""
     charge: Inexact[Array, ""]
     """Total charge of an exterior field, u ~ charge · G + constant."""
     sources: AbstractSource | Panels | None
@@ -110,6 +112,13 @@ class AbstractRepresentation(eqx.Module):
     """
 
     kernel: eqx.AbstractVar[AbstractKernel]
+    takes_slope: ClassVar[bool] = False
+    """Whether the right-hand side has the normal derivative of the incident wave in it; then there must be one."""
+
+    @property
+    def of_errors(self) -> "AbstractRepresentation":
+        """What represents an error, whose data are a misfit: the same, unless that has to be a wave's."""
+        return self
 
     @abc.abstractmethod
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:

@@ -6,7 +6,11 @@ from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,
     helmholtz_halfballs,
+    helmholtz_shapes,
+    helmholtz_star,
+    laplace_data,
     laplace_quadratic,
+    laplace_shapes,
     laplace_star,
 )
 from edgewise.problem import Problem
@@ -18,6 +22,10 @@ PRESETS = {
     "biharmonic-star": biharmonic_star,
     "helmholtz-halfballs": helmholtz_halfballs,
     "helmholtz-ellipsoids": helmholtz_ellipsoids,
+    "laplace-shapes": laplace_shapes,
+    "laplace-data": laplace_data,
+    "helmholtz-star": helmholtz_star,
+    "helmholtz-shapes": helmholtz_shapes,
 }
 
 

@@ -19,7 +19,7 @@ def problem() -> Problem:
     return Problem(
         family=Ellipsoid(),
         parameters=Box(a=axis, b=axis, c=axis, k=(1.0, 2 * math.pi), direction=Direction(3, default=(0, 0, 1))),
-        representation=CombinedField(Helmholtz(dim=3, wavenumber="k")),
+        representation=CombinedField(Helmholtz(dim=3, wavenumber="k"), coupling="k"),
         data=PlaneWave("direction"),
         side="exterior",
     )

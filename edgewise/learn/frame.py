@@ -1,0 +1,112 @@
+"""What a network sees of a body in a plane wave: the body turned until the wave travels along the first axis."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from edgewise.geometry import AbstractFamily
+from edgewise.geometry.parameters import Interval, Parameter, names_in
+from edgewise.learn.collocation import rule_on, training_members
+from edgewise.learn.inputs import Fixed, ParameterInputs
+from edgewise.potentials import PlaneWave
+from edgewise.problem import Problem
+
+# Nodes by which a curve is known, members by which it is known what varies, and the share of what varies most that still counts.
+NODES, MEMBERS, LEAST = 64, 256, 1e-3
+# At most so many numbers, those that vary most.
+MOST = 64
+
+
+class WaveFrame(eqx.Module):
+    """The Fourier coefficients of the boundary in the frame of the wave, and the parameters that no boundary shows.
+
+    With the plane as complex numbers, z(s) = Σ_m X_m e^{ims}. Turned by -α, and its coordinate with it, the boundary has the
+    coefficients X_m e^{i(m-1)α}: a circle looks the same from everywhere. Body and wave turned together turn the solution, so
+    that a network which sees these numbers, and answers in the coordinate s - α, need not learn it.
+    """
+
+    family: AbstractFamily
+    others: ParameterInputs
+    direction: str = eqx.field(static=True)
+    wavenumber: str | None = eqx.field(static=True)
+    """The parameter that is the wavenumber: its logarithm is seen too, since the answer changes by octaves."""
+    chosen: tuple[int, ...] = eqx.field(static=True)
+    """Of all real and imaginary parts those that vary."""
+    middle: Fixed
+    spread: Fixed
+    """By which they are brought to size one."""
+
+    def __init__(self, problem: Problem, dtype: Any):
+        direction = wave_direction(problem)
+        assert direction is not None, "see `building`"
+        shaping = names_in(problem.family)
+        elsewhere = names_in((problem.representation, problem.condition, problem.at_infinity))
+        told = [name for name in problem.parameters.names if name in shaping and name not in elsewhere]
+        self.family, self.direction = problem.family, direction
+        self.others = ParameterInputs(problem.parameters.without([direction, *told]), 0)
+        wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
+        self.wavenumber = wavenumber.name if isinstance(wavenumber, Parameter) else None
+        # Which numbers vary decides the network's shape, so it is found even where a network is only traced.
+        with jax.ensure_compile_time_eval():
+            members = training_members(problem.parameters, MEMBERS, np.dtype(float))
+            numbers = np.asarray(jax.vmap(self._every)(members))
+        spread = numbers.std(axis=0)
+        varying = np.argsort(-spread, kind="stable")[:MOST]
+        # A circle is the same in every frame, but for rounding.
+        least = max(LEAST * spread.max(), 1e-9 * np.abs(numbers).max())
+        self.chosen = tuple(sorted(int(i) for i in varying if spread[i] > least))
+        picked = list(self.chosen)
+        self.middle, self.spread = (Fixed(jnp.asarray(part[picked], dtype)) for part in (numbers.mean(axis=0), spread))
+
+    @property
+    def size(self) -> int:
+        return len(self.chosen) + self.others.size + (self.wavenumber is not None)
+
+    def angle(self, parameters: Mapping[str, Any]) -> Float[Array, ""]:
+        """α, from the first axis to where the wave goes."""
+        value = jnp.asarray(parameters[self.direction])
+        return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
+
+    def vector(self, parameters: Mapping[str, Any]) -> Float[Array, " size"]:
+        seen = (self._every(parameters)[np.array(self.chosen, int)] - self.middle.value) / self.spread.value
+        return jnp.concatenate([seen, self.others.vector(parameters).astype(seen.dtype), *self._octaves(parameters)])
+
+    def _octaves(self, parameters: Mapping[str, Any]) -> list[Float[Array, " 1"]]:
+        if self.wavenumber is None:
+            return []
+        spec = dict(self.others.box.specs)[self.wavenumber]
+        assert isinstance(spec, Interval)
+        low, high = (float(np.log(np.maximum(end, np.finfo(float).tiny))) for end in (spec.low, spec.high))
+        k = jnp.asarray(parameters[self.wavenumber])
+        return [((2 * jnp.log(k) - low - high) / max(high - low, 1e-9)).reshape(1)]
+
+    def _every(self, parameters: Mapping[str, Any]) -> Float[Array, " n"]:
+        """Real and imaginary parts of all coefficients of all curves."""
+        angle = self.angle(parameters)
+        x = rule_on(self.family, NODES).place(self.family, parameters, angle.dtype).x
+        nodes = x.shape[0] // len(self.family.curves)
+        z = jax.lax.complex(x[:, 0], x[:, 1]).reshape(-1, nodes)
+        waves = np.arange(-nodes // 2, nodes // 2)
+        transform = np.exp(-2j * np.pi * np.outer(waves, np.arange(nodes)) / nodes) / nodes
+        turned = z @ jnp.asarray(transform.T, z.dtype) * jnp.exp(1j * (waves - 1) * angle)
+        return jnp.concatenate([turned.real.reshape(-1), turned.imag.reshape(-1)])
+
+
+def wave_direction(problem: Problem) -> str | None:
+    """The parameter that is the direction, or the angle, of a plane wave; None where there is none."""
+    direction = problem.data.direction if isinstance(problem.data, PlaneWave) else None
+    return direction.name if isinstance(direction, Parameter) else None
+
+
+def turned(harmonics: Float[Array, "... 2k+1"], angle: Array, back: bool = False) -> Float[Array, "... 2k+1"]:
+    """1, cos ks, sin ks at s - α from those at s; `back`, the coefficients at s of a sum that has these at s - α."""
+    count = harmonics.shape[-1] // 2
+    one, cosines, sines = jnp.split(harmonics, [1, count + 1], axis=-1)
+    phase = np.arange(1, count + 1) * angle
+    c, s = jnp.cos(phase), jnp.sin(phase) * (-1 if back else 1)
+    return jnp.concatenate([one, cosines * c + sines * s, sines * c - cosines * s], axis=-1)
