@@ -71,7 +71,7 @@ def run_experiment(experiment: Experiment, full: bool, seed: int, say: Callable[
     """Trains both recipes in one process and measures them; operators under "operators", the rest is for JSON."""
     problem = preset(experiment.preset)
     theirs, ours = recipes_for(experiment, full)
-    points = _points(problem)
+    points = points_of(problem)
     report: dict[str, Any] = {
         "preset": experiment.preset,
         "members": list(MEMBERS),
@@ -127,7 +127,7 @@ def _race(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, float | Non
 def errors(operator: Operator, points: np.ndarray) -> list[float]:
     """Relative l2 errors at the paper's members, of the field as it is."""
     values = np.asarray(operator(t=jnp.array(MEMBERS))(points))
-    return _relative(operator.problem, values, points)
+    return relative(operator.problem, values, points)
 
 
 def errors_by_its_rule(operator: Operator, points: np.ndarray) -> list[float]:
@@ -135,13 +135,14 @@ def errors_by_its_rule(operator: Operator, points: np.ndarray) -> list[float]:
     inside = np.asarray(operator(t=jnp.array(MEMBERS))(points))
     rule = Uniform(operator.recipe.collocation.nodes)
     fields = [
-        _field_by_rule(operator.network, operator.problem, rule, {"t": jnp.asarray(t)}, jnp.asarray(points))
+        field_by_rule(operator.network, operator.problem, rule, {"t": jnp.asarray(t)}, jnp.asarray(points))
         for t in MEMBERS
     ]
-    return _relative(operator.problem, np.where(np.isfinite(inside), np.asarray(fields), np.nan), points)
+    return relative(operator.problem, np.where(np.isfinite(inside), np.asarray(fields), np.nan), points)
 
 
-def _relative(problem: Problem, values: np.ndarray, points: np.ndarray) -> list[float]:
+def relative(problem: Problem, values: np.ndarray, points: np.ndarray) -> list[float]:
+    """Relative l2 errors of fields, one a row, where they are known."""
     truth = np.asarray(problem.exact_at(jnp.asarray(points), {}))
     seen = np.isfinite(values)
     return [
@@ -151,7 +152,7 @@ def _relative(problem: Problem, values: np.ndarray, points: np.ndarray) -> list[
 
 
 @eqx.filter_jit
-def _field_by_rule(
+def field_by_rule(
     network: AbstractNetwork,
     problem: Problem,
     rule: AbstractQuadrature,
@@ -176,7 +177,7 @@ def _field_by_rule(
     return jax.lax.map(at, points, batch_size=64)
 
 
-def _points(problem: Problem) -> np.ndarray:
+def points_of(problem: Problem) -> np.ndarray:
     """A grid over the members' curves; which points lie inside is for the fields to say."""
     s = jnp.linspace(0, 2 * jnp.pi, 200)
     curves = np.concatenate([jax.vmap(lambda s, t=t: problem.family.point(s, t=t))(s) for t in MEMBERS])

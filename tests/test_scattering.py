@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import mie
 import numpy as np
 import pytest
+from training import changed
 
 import edgewise as ew
 from edgewise import reproduction_space
@@ -25,12 +26,6 @@ BALL = ew.Problem(
     "exterior",
 )
 RULE = ew.Duffy(5)
-
-
-def changed(recipe, **parts):
-    return dataclasses.replace(
-        recipe, **{part: dataclasses.replace(getattr(recipe, part), **fields) for part, fields in parts.items()}
-    )
 
 
 def untrained(name, **network):

@@ -37,6 +37,13 @@ def tiny(problem, **changes):
     return dataclasses.replace(recipe, **changes)
 
 
+def changed(recipe, **parts):
+    """The recipe with other fields of its parts: `network={"p": 4}`."""
+    return dataclasses.replace(
+        recipe, **{part: dataclasses.replace(getattr(recipe, part), **fields) for part, fields in parts.items()}
+    )
+
+
 def adam(problem, steps=40, rate=1e-3, check_every=10, **changes):
     """The same by Adam, without an early end."""
     optimiser = {"name": "adam", "steps": steps, "rate": rate, "check_every": check_every}

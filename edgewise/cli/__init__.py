@@ -137,16 +137,18 @@ class Predict:
 
 @dataclasses.dataclass(frozen=True)
 class Reproduce:
-    """Run an experiment of the paper with its recipe and with ours, side by side: `laplace`, `biharmonic` or `helmholtz`."""
+    """Run an experiment of the paper with its recipe and with ours, side by side: `laplace`, `biharmonic`, `helmholtz`, or the
+    `sweep` over the sizes of its network."""
 
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="laplace|biharmonic|helmholtz")]
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="laplace|biharmonic|helmholtz|sweep")]
     """Which one."""
     out: Path | None = None
-    """Folder for results.md, results.json and the pictures; by default out/reproduce-EXPERIMENT."""
+    """Folder for results.md, results.json and the pictures; by default out/reproduce-EXPERIMENT. A `sweep` that was interrupted goes
+    on from what its folder holds."""
     quick: Flag = False
     """The first steps of the paper's recipe alone, ten minutes on two cores: the default."""
     full: Flag = False
-    """All 200,000 steps of the paper's recipe, of `helmholtz` 20,000, and training of ours: for a GPU."""
+    """All 200,000 steps of the paper's recipe, of `helmholtz` and `sweep` 20,000, and training of ours: for a GPU."""
     seed: int = 0
     """Decides everything random."""
     overwrite: Flag = False

@@ -1,5 +1,6 @@
 """`edgewise reproduce`: the paper's experiments, its recipe and ours in one run, with tables and pictures."""
 
+import dataclasses
 import datetime
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from edgewise import __version__, plot, plot_training
-from edgewise.cli import reproduce_space
+from edgewise.cli import reproduce_space, reproduce_sweep
 from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
 from edgewise.files import make_folder, write_text
@@ -22,6 +23,7 @@ TITLES = {
     "laplace": "2D Laplace equation",
     "biharmonic": "2D biharmonic equation",
     "helmholtz": "3D Helmholtz equation, two half-balls",
+    "sweep": "2D Laplace equation, networks of 64 sizes",
 }
 
 
@@ -37,8 +39,8 @@ def run(command: Any) -> None:
     if (out / "results.md").exists() and not command.overwrite:
         raise FileExistsError(f"`{out}` holds results already. Name another `--out`, or pass `--overwrite`.")
     say = (lambda text: None) if command.json else (lambda text: print(text, file=sys.stderr, flush=True))
-    make = _in_space if command.experiment == "helmholtz" else _in_the_plane
-    report, text, figures = make(command, say)
+    make = {"helmholtz": _in_space, "sweep": _swept}.get(command.experiment, _in_the_plane)
+    report, text, figures = make(dataclasses.replace(command, out=out), say)
     mode = " --full" if command.full else ""
     report |= {
         "experiment": command.experiment,
@@ -83,6 +85,11 @@ def _in_space(command: Any, say: Callable[[str], Any]) -> tuple[dict[str, Any], 
     report = reproduce_space.run_experiment(command.full, command.seed, say)
     parts = report.pop("operators"), report.pop("references")
     return report, reproduce_space.words(report), lambda: reproduce_space.figures(*parts)
+
+
+def _swept(command: Any, say: Callable[[str], Any]) -> tuple[dict[str, Any], str, Figures]:
+    report = reproduce_sweep.run_sweep(command, say)
+    return report, reproduce_sweep.words(report), lambda: reproduce_sweep.figures(report)
 
 
 def _sparsely(say: Any) -> Any:

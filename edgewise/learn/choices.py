@@ -69,7 +69,7 @@ def recipe(name: str, problem: Problem) -> Recipe:
         name,
         NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 8),
         # Fewer members than codes would leave the network free between them.
-        CollocationRecipe(members=_members(p, axes, answers), nodes=nodes),
+        CollocationRecipe(members=members_for(p, axes, answers), nodes=nodes),
         OptimiserRecipe(steps=40 if name == "default" else 100),
         ValidationRecipe(members=16 if axes + answers > 1 else 1, nodes=next_even(4 * nodes // 3)),
     )
@@ -132,7 +132,8 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
     )
 
 
-def _members(p: int, axes: int, answers: int) -> int:
+def members_for(p: int, axes: int, answers: int) -> int:
+    """How many members to train codes of length p on."""
     if axes == 0:
         return 2 * answers if answers > 1 else 1
     return max(2, answers * (p + p // 2 if axes == 1 or answers > 1 else round(1.8 * p)))

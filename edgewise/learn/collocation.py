@@ -29,7 +29,9 @@ class System(NamedTuple):
     parameters: Values
 
     def residual(self, network: AbstractNetwork) -> Inexact[Array, " rows"]:
-        return self.matrix @ unknowns(network, self.nodes, self.parameters) - self.rhs
+        unknown = unknowns(network, self.nodes, self.parameters)
+        # All digits, whatever those of the network: much cancels here.
+        return jnp.matmul(self.matrix, unknown, precision="highest") - self.rhs
 
 
 def rule_on(family: AbstractFamily, nodes: int) -> Kress | Graded:

@@ -35,12 +35,11 @@ class AbstractTraining(abc.ABC):
         """`systems` are those of a few members, conditioned: they say how large unknowns and residuals are."""
         self.problem, self.recipe = problem, recipe
         self.dtype = np.dtype(recipe.dtype)
-        start, _, self.draws = _keys(seed)
+        self.beginning, _, self.draws = _keys(seed)
         self.shape = shape_of(problem, self.dtype)
-        sizes = unknown_sizes(systems.rhs, recipe, self.shape)
-        self.units = _units(systems, sizes, self.shape)
-        network = build_network(problem, recipe, self.shape, sizes, start)
-        trainable, self.rest = split_trainable(network)
+        self.sizes = unknown_sizes(systems.rhs, recipe, self.shape)
+        self.units = _units(systems, self.sizes, self.shape)
+        trainable, self.rest = split_trainable(self.new_network(recipe))
         self.first_weights, self.unravel = jax.flatten_util.ravel_pytree(trainable)
         drawn = validation_members(problem, recipe, seed)
         self.validation_members = {name: value.astype(self.dtype) for name, value in drawn.items()}
@@ -61,6 +60,10 @@ class AbstractTraining(abc.ABC):
     @abc.abstractmethod
     def advance(self, state: State, step: int, count: int) -> State:
         """`count` more steps after the first `step`."""
+
+    def new_network(self, recipe: Recipe) -> AbstractNetwork:
+        """The network at its start; by a recipe with other sizes, as a run by that recipe would start."""
+        return build_network(self.problem, recipe, self.shape, self.sizes, self.beginning)
 
     def network(self, weights: Array) -> AbstractNetwork:
         return eqx.combine(self.unravel(weights), self.rest)

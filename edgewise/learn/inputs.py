@@ -183,7 +183,8 @@ class GaussianFourier(AbstractSight):
         return 2 * self.frequencies.value.shape[0]
 
     def __call__(self, node: Boundary) -> Float[Array, " size"]:
-        phase = self.frequencies.value @ node.x
+        # All digits, also where layers of a network are content with three: a phase is many times 2π.
+        phase = jnp.matmul(self.frequencies.value, node.x, precision="highest")
         return jnp.concatenate([jnp.cos(phase), jnp.sin(phase)])
 
 
