@@ -128,7 +128,8 @@ def recipe_for(problem: Problem, kind: Kind, cell: Cell, sweep: Sweep) -> Recipe
     else:
         chosen = recipe("paper", problem)
         collocation = chosen.collocation
-        optimiser = dataclasses.replace(chosen.optimiser, steps=sweep.steps)
+        # A twentieth at a time, so that Ctrl-C is heard.
+        optimiser = dataclasses.replace(chosen.optimiser, steps=sweep.steps, check_every=max(1, sweep.steps // 20))
         network = dataclasses.replace(chosen.network, **cell._asdict(), features=kind)
     return dataclasses.replace(chosen, network=network, collocation=collocation, optimiser=optimiser)
 
@@ -148,7 +149,6 @@ class Runner:
         training = SideBySide(self.problem, recipes, self.sweep.seed)
         optimiser, state, step = recipes[-1].optimiser, training.start(), 0
         while step < optimiser.steps:
-            # A piece at a time, so that Ctrl-C is heard.
             count = min(optimiser.check_every, optimiser.steps - step)
             state = jax.block_until_ready(training.advance(state, step, count))
             step += count
