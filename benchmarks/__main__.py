@@ -8,6 +8,7 @@ import edgewise as ew
 from benchmarks import (
     batch_solve,
     evaluation,
+    many_parameters,
     operators,
     papers_step,
     scattering,
@@ -21,6 +22,7 @@ from benchmarks.harness import environment, write_json
 CASES = {
     "batch_solve": batch_solve,
     "evaluation": evaluation,
+    "many_parameters": many_parameters,
     "operators": operators,
     "papers_step": papers_step,
     "scattering": scattering,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, operators, papers_step, scattering, space, startup
+from benchmarks import batch_solve, evaluation, many_parameters, operators, papers_step, scattering, space, startup
 from benchmarks.__main__ import main
 
 ew.enable_x64()
@@ -43,6 +43,17 @@ def test_evaluation_is_right_where_the_plain_rule_is_not():
 def test_operators_agree_with_solve():
     result = operators.run(quick=True)
     assert result["difference"] < 1e-9 and operators.describe(result)
+
+
+@pytest.mark.slow
+def test_interpolation_needs_few_solves_in_one_parameter():
+    result = many_parameters.run(quick=True)
+    (case,) = result["cases"]
+    assert case["seconds"] > 0 and case["solves_per_second"] > 0
+    assert case["interpolation"][0]["solves"] <= case["solves"]
+    # With one parameter interpolation is there already.
+    assert case["interpolation"][-1]["worst"] < 1e-10 and case["operator"]["worst"] < 1e-3
+    assert many_parameters.describe(result)
 
 
 def test_the_papers_step_is_counted():
