@@ -6,6 +6,7 @@ from pathlib import Path
 
 import edgewise as ew
 from benchmarks import (
+    batch_operator,
     batch_solve,
     evaluation,
     many_parameters,
@@ -20,6 +21,7 @@ from benchmarks import (
 from benchmarks.harness import environment, write_json
 
 CASES = {
+    "batch_operator": batch_operator,
     "batch_solve": batch_solve,
     "evaluation": evaluation,
     "many_parameters": many_parameters,

@@ -64,7 +64,8 @@ def fit(
         seed: Decides everything random.
         out: A folder to keep the run in, written while it trains; it must be new, unless `resume` is given.
         resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without interruption.
-        progress: Whether to show a progress bar (plain lines where there is no terminal); by default in a terminal only.
+        progress: Whether to say what is trained and to show a progress bar (plain lines where there is no terminal); by default in
+            a terminal only.
         callback: Called with every record of the history; returning True ends training.
         dtype: "float32" to train in single precision, whatever the recipe says.
         origin: Where the problem comes from, to be kept with the run; a preset is recognised.
@@ -189,7 +190,9 @@ class _Run:
     def go(self, progress: bool | None) -> Operator:
         if self.folder is not None:
             self._restore()
-        shown = Progress(self.recipe.optimiser.steps, self.step, progress)
+        words = f"fit: {self.recipe}"
+        logger.info(words)
+        shown = Progress(self.recipe.optimiser.steps, self.step, progress, words)
         started, saved = time.perf_counter() - self.seconds, time.perf_counter()
         result = self._ended()
         try:

@@ -13,7 +13,8 @@ PAUSE = 5.0
 class Progress:
     """Shows step, loss, misfit and time left on standard error."""
 
-    def __init__(self, total: int, done: int, show: bool | None):
+    def __init__(self, total: int, done: int, show: bool | None, words: str = ""):
+        """`words` are said before the first step, where anything is shown."""
         self.total = total
         self.start, self.first, self.last = time.perf_counter(), done, -PAUSE
         is_terminal = sys.stderr.isatty()
@@ -24,6 +25,8 @@ class Progress:
         )
         # Asked for explicitly, lines are shown also where nobody seems to look.
         self.lines = bool(show) and not is_terminal
+        if words and (self.lines or self.bar is not None):
+            tqdm.write(words, file=sys.stderr)
 
     def update(self, record: dict[str, Any]) -> None:
         if self.bar is not None:

@@ -106,6 +106,26 @@ class Recipe:
     validation: ValidationRecipe = ValidationRecipe()
     dtype: Literal["float64", "float32"] = "float64"
 
+    def __str__(self) -> str:
+        """What is trained and how, in one line.
+
+        >>> print(Recipe("mine"))
+        recipe mine: deeponet of 2 x 20 neurons, 16 members of 192 nodes, up to 60 steps of Gauss-Newton, float64
+        """
+        network, collocation, optimiser = self.network, self.collocation, self.optimiser
+        sizes = (
+            f"{network.layers} x {network.neurons} neurons" if network.kind != "revolved" else f"{network.poles} poles"
+        )
+        fresh = " drawn every step" if network.kind == "modal" or optimiser.name == "adam" else ""
+        nodes = f"{collocation.nodes} nodes" + (" a side" if collocation.rule == "duffy" else "")
+        until = "up to " if self.validation.patience else ""
+        return (
+            f"recipe {self.name}: {network.kind} of {sizes}, {collocation.members} members of {nodes}{fresh}, "
+            f"{until}{optimiser.steps} steps of {METHODS[optimiser.name]}, {self.dtype}"
+        )
+
+
+METHODS = {"gauss-newton": "Gauss-Newton", "stochastic": "stochastic Gauss-Newton", "adam": "Adam"}
 
 # Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
 LIMITS = {
