@@ -104,6 +104,7 @@ _HOME = {
     "learn.choices": ["recipe"],
     "learn.recipes": ["Recipe"],
     "potentials": [
+        "BoundaryValues",
         "Clamped",
         "CombinedField",
         "Direct",

@@ -15,6 +15,7 @@ from edgewise.potentials import (
     AbstractCondition,
     AbstractRepresentation,
     AbstractWave,
+    BoundaryValues,
     Dirichlet,
     DoubleLayer,
     Member,
@@ -33,7 +34,7 @@ class Problem(eqx.Module):
         representation: How the field is made from a density, and for which equation.
         data: Function of one point `x` and, by name, of parameters and `normal`; what the condition prescribes there. Or an
             incident wave: then the condition holds, with zero, for incident plus scattered field, and the solution is the
-            scattered one.
+            scattered one. Or `BoundaryValues` at nodes.
         side: "interior", "exterior" or "both".
         condition: `Dirichlet()`, `Neumann()`, `Robin(coefficient)`, or for equations of fourth order `Clamped()`.
         exact: The true field as a function of `x` and named parameters, if known; never used to solve.
@@ -56,7 +57,7 @@ class Problem(eqx.Module):
     family: AbstractFamily
     parameters: Box
     representation: AbstractRepresentation
-    data: UserFunction | AbstractWave
+    data: UserFunction | AbstractWave | BoundaryValues
     side: Side = eqx.field(static=True)
     condition: AbstractCondition
     exact: UserFunction | None
@@ -67,7 +68,7 @@ class Problem(eqx.Module):
         family: AbstractFamily,
         parameters: Box | None,
         representation: AbstractRepresentation,
-        data: Callable | AbstractWave,
+        data: Callable | AbstractWave | BoundaryValues,
         side: Side,
         condition: AbstractCondition | None = None,
         exact: Callable | None = None,
@@ -83,7 +84,8 @@ class Problem(eqx.Module):
             raise ValueError(f'`side` must be "interior", "exterior" or "both", got {side!r}. Write `side="interior"`.')
         self.side = side
         # What `dataclasses.replace` hands over has been through here before.
-        self.data = data if isinstance(data, AbstractWave | UserFunction) else UserFunction(data, "`data`", "x")
+        is_known = isinstance(data, AbstractWave | BoundaryValues | UserFunction)
+        self.data = data if is_known else UserFunction(data, "`data`", "x")
         self.exact = exact if isinstance(exact, UserFunction | None) else UserFunction(exact, "`exact`", "x")
         # Kept without a leaf when nothing is prescribed, so that a problem stays a tree of numbers.
         bounded = at_infinity is None or (isinstance(at_infinity, str) and at_infinity == "bounded")
@@ -137,6 +139,11 @@ class Problem(eqx.Module):
             raise ValueError(
                 f"`{kernel.name}` on a curve with corners cannot work: its densities are too singular there. Round the corners, "
                 "for instance with a `FourierCurve`."
+            )
+        if isinstance(self.data, BoundaryValues) and (self.family.dim == 3 or self.condition.channels == 2):
+            where = "surfaces" if self.family.dim == 3 else f"`{type(self.condition).__name__}()` data"
+            raise ValueError(
+                f"`data=BoundaryValues(...)` is for curves with one number a point, not for {where}. Write `data` as a function of `x`."
             )
         if self.representation.takes_slope and not isinstance(self.data, AbstractWave):
             raise ValueError(
@@ -207,6 +214,8 @@ class Problem(eqx.Module):
         if isinstance(self.data, AbstractWave):
             return self._wave_on(boundary, parameters, value_weight)
         data = self.data
+        if isinstance(data, BoundaryValues):
+            return _in_precision(bind(data, parameters).on(boundary), boundary.x.dtype)
 
         def one(x, normal):
             value = data(x, {**parameters, "normal": normal})

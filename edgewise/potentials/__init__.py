@@ -1,5 +1,6 @@
 """Fields from densities, and the equations for the densities."""
 
+from edgewise.potentials.boundary_values import BoundaryValues
 from edgewise.potentials.combined import CombinedField
 from edgewise.potentials.conditions import AbstractCondition, Clamped, Dirichlet, Neumann, Robin
 from edgewise.potentials.direct import Direct
@@ -13,6 +14,7 @@ __all__ = [
     "AbstractCondition",
     "AbstractRepresentation",
     "AbstractWave",
+    "BoundaryValues",
     "Clamped",
     "CombinedField",
     "Direct",
