@@ -150,6 +150,11 @@ class Problem(eqx.Module):
                 f"`{type(self.representation).__name__}` is for incident waves, and `data` is a function. Write `data=PlaneWave(direction)`, "
                 "or use `CombinedField(kernel)`."
             )
+        if self.representation.takes_slope and getattr(self.data, "has_source", False):
+            raise ValueError(
+                f"`{type(self.representation).__name__}` asks the whole field to vanish inside a body, which a `{type(self.data).__name__}` in it "
+                "would not allow. Use `CombinedField(kernel)`."
+            )
         refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")

@@ -42,7 +42,11 @@ EIGHT = dataclasses.replace(
     family=ew.StarCurve(lambda s, a: 1.2 + a @ jnp.cos(np.arange(2, 10) * s)),
     parameters=ew.Box(a=(-0.1 * np.ones(8), 0.1 * np.ones(8))),
 )
-MODAL = {"DATA": DATA, "SHAPES": SHAPES, "WAVES": WAVES}
+# Numbers of a family are no weights.
+MOVED = dataclasses.replace(
+    WAVES, family=ew.Union([ew.Translate(THREE, (2.0, 0.0)), ew.Translate(ew.Ellipse(0.5, 0.7), (-1.0, 0.0))])
+)
+MODAL = {"DATA": DATA, "SHAPES": SHAPES, "WAVES": WAVES, "MOVED": MOVED}
 
 
 def modal(problem, **optimiser):
@@ -153,20 +157,26 @@ def test_which_parameters_the_answer_is_linear_in():
     assert linear_names(WAVES) == ()
 
 
-@pytest.mark.parametrize("kind", ["angle", "direction"])
+@pytest.mark.parametrize("kind", ["angle", "direction", "clockwise"])
 def test_body_and_wave_turned_together_turn_the_answer(kind):
     """Of any weights: a body turned by three nodes, in a wave turned as much, has its density three nodes on."""
     modes, turn = np.arange(2, 5), 3 * 2 * np.pi / 32
-    family = ew.StarCurve(lambda s, a, b: 1 + a @ jnp.cos(modes * s) + b @ jnp.sin(modes * s))
-    spec, wave = (ew.Angle(), ew.PlaneWave("w")) if kind == "angle" else (ew.Direction(2), ew.PlaneWave("w"))
+
+    def point(s, a, b):
+        s = -s if kind == "clockwise" else s
+        radius = 1 + a @ jnp.cos(modes * s) + b @ jnp.sin(modes * s)
+        return radius * jnp.cos(s), radius * jnp.sin(s)
+
+    family = ew.Curve(point)
+    spec = ew.Direction(2) if kind == "direction" else ew.Angle()
     box = ew.Box(a=AMPLITUDES, b=AMPLITUDES, k=(1.0, 5.0), w=spec)
-    problem = ew.Problem(family, box, ew.NullField(ew.Helmholtz(2, "k")), wave, "exterior")
+    problem = ew.Problem(family, box, ew.NullField(ew.Helmholtz(2, "k")), ew.PlaneWave("w"), "exterior")
     network = network_of(problem, modal(problem))
     a, b, angle = np.array([0.05, -0.1, 0.02]), np.array([0.03, 0.07, -0.04]), 0.4
     c, s = np.cos(modes * turn), np.sin(modes * turn)
 
     def at(a, b, angle):
-        w = angle if kind == "angle" else np.array([np.cos(angle), np.sin(angle)])
+        w = np.array([np.cos(angle), np.sin(angle)]) if kind == "direction" else angle
         member = {name: jnp.asarray(value) for name, value in {"a": a, "b": b, "k": 3.0, "w": w}.items()}
         return np.asarray(unknowns(network, ew.Kress(32).place(family, member, float), member))
 

@@ -146,7 +146,7 @@ class Reproduce:
     """Folder for results.md, results.json and the pictures; by default out/reproduce-EXPERIMENT. A `sweep` that was interrupted goes
     on from what its folder holds."""
     quick: Flag = False
-    """The first steps of the paper's recipe alone, ten minutes on two cores: the default."""
+    """The first steps of the paper's recipe alone, minutes on two cores; so it is without `--full` too. How many it says before it starts."""
     full: Flag = False
     """All 200,000 steps of the paper's recipe, of `helmholtz` and `sweep` 20,000, and training of ours: for a GPU."""
     seed: int = 0

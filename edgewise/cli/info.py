@@ -5,9 +5,9 @@ from typing import Any
 
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.runs import find_run, name_of, shell_continuation
-from edgewise.cli.train import collocation_words, network_words
-from edgewise.learn.recipes import from_dict
+from edgewise.learn.recipes import collocation_words, from_dict, network_words
 from edgewise.learn.runs import CONFIG, read_config, read_history
+from edgewise.presets import PRESETS, description
 
 
 def run(command: Any) -> None:
@@ -33,6 +33,9 @@ def run(command: Any) -> None:
         "last": history[-1] if history else None,
         "files": {file.name: file.stat().st_size for file in sorted(path.iterdir()) if file.is_file()},
     }
+    name = config["problem"].get("preset")
+    if name in PRESETS:
+        report["description"] = description(name)
     print(to_json(report) if command.json else _words(report))
 
 
@@ -74,7 +77,8 @@ def _words(report: dict[str, Any]) -> str:
     if report["command"]:
         lines.append(("command", report["command"]))
     lines.append(("files", ", ".join(f"{name} ({size:,} bytes)" for name, size in report["files"].items())))
-    return "\n".join(f"{name:<9} {words}" for name, words in lines)
+    text = "\n".join(f"{name:<9} {words}" for name, words in lines)
+    return f"{text}\n\n{report['description']}" if "description" in report else text
 
 
 def _number(value: Any) -> str:

@@ -19,7 +19,9 @@ def run(command: Any) -> None:
         print(f"{one['name']}: {one['summary']}")
         print(f"    {one['equation']}, {one['condition']} data, {one['side']}; {ranges}")
         print(f"    {_operator_words(one)}")
-    print('\nIn Python: `problem = ew.preset("laplace-star")`, `ew.solve(problem, t=1.15)`, `ew.fit(problem)`.')
+    print(
+        '\nWhat its parameters mean: `edgewise info laplace-star`. In Python: `problem = ew.preset("laplace-star")`, `ew.solve(problem, t=1.15)`, `ew.fit(problem)`.'
+    )
 
 
 def _describe(name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from edgewise.learn.building import check_problem
 from edgewise.learn.choices import NAMES, recipe
 from edgewise.learn.fit import prepare
 from edgewise.learn.operator import Operator
-from edgewise.learn.recipes import Recipe, from_dict
+from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem
@@ -82,31 +82,6 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
             f"folder    {command.out}{state}",
         ]
     )
-
-
-def network_words(chosen: Recipe) -> str:
-    network = chosen.network
-    if network.kind == "revolved":
-        return (
-            f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, {network.harmonics} "
-            f"harmonics of the direction, degree {network.degree} and {network.poles} poles in the other parameters"
-        )
-    sees = {
-        "harmonics": f"{network.harmonics} harmonics",
-        "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
-        "position": "the position",
-        "placed": "position and normal",
-    }[network.features]
-    # The phase of the wave takes the place of a code.
-    code = "" if network.kind == "illuminated" else f" code of {network.p},"
-    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation},{code} {sees}"
-
-
-def collocation_words(chosen: Recipe) -> str:
-    collocation = chosen.collocation
-    if collocation.rule == "duffy":
-        return f"{collocation.members} members x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
-    return f"{collocation.members} members x {collocation.nodes} nodes ({collocation.rule})"
 
 
 def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:

@@ -185,7 +185,9 @@ class Box(eqx.Module):
                 concrete = np.asarray(value, float)
                 if not np.all(np.isfinite(concrete)):
                     raise ValueError(f"`{name}` must be finite and in {spec}, got {concrete.tolist()}.")
-                complaint = None if extrapolate else spec.problem_with(concrete)
+                # A direction is a unit vector, whatever the box.
+                is_free = extrapolate and isinstance(spec, Interval)
+                complaint = None if is_free else spec.problem_with(_but_for_rounding(spec, concrete, value.dtype))
                 if complaint:
                     cure = " Pass `extrapolate=True` to go outside the box." if isinstance(spec, Interval) else ""
                     raise ValueError(f"`{name}`{complaint}.{cure}")
@@ -304,6 +306,16 @@ class _Static(eqx.Module):
 
     def __call__(self, *args, **kwargs):
         return self.function(*args, **kwargs)
+
+
+def _but_for_rounding(spec: Any, value: np.ndarray, dtype: Any) -> np.ndarray:
+    """The value, moved to the end of an interval that it misses by a rounding to this precision."""
+    if not isinstance(spec, Interval):
+        return value
+    low, high = np.asarray(spec.low), np.asarray(spec.high)
+    room = 4 * np.finfo(dtype).eps * np.maximum(np.abs(low), np.abs(high)) if np.issubdtype(dtype, np.floating) else 0
+    nearest = np.clip(value, low, high)
+    return np.where(np.abs(value - nearest) <= room, nearest, value)
 
 
 def names_in(tree: Any) -> frozenset[str]:

@@ -78,7 +78,7 @@ def fit(
     """
     _check_options(progress, callback)
     return prepare(problem, recipe, seed=seed, out=out, resume=resume, callback=callback, dtype=dtype, origin=origin)(
-        progress
+        progress, True
     )
 
 
@@ -92,8 +92,8 @@ def prepare(
     callback: Callable[[dict[str, Any]], Any] | None = None,
     dtype: str | None = None,
     origin: dict[str, str] | None = None,
-) -> Callable[[bool | None], Operator]:
-    """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress`."""
+) -> Callable[..., Operator]:
+    """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress` and whether to say what."""
     check_problem(problem)
     with _known_numbers():
         recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
@@ -117,16 +117,15 @@ def prepare(
     folder = Folder(Path(out)) if out is not None else None
     is_finished = folder is not None and folder.open(problem, recipe, int(seed), resume, origin)
 
-    def train(progress: bool | None) -> Operator:
+    def train(progress: bool | None, announced: bool = False) -> Operator:
         try:
             if folder is not None and is_finished:
                 operator = load(folder.path, problem, dtype=dtype)
                 # Only now: what could not be read, a person may still want to mend.
                 folder.tidy()
                 return operator
-            return _Run(training_for(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading).go(
-                progress
-            )
+            run = _Run(training_for(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading)
+            return run.go(progress, f"fit: {recipe}" if announced else "")
         finally:
             if folder is not None:
                 folder.close()
@@ -187,11 +186,11 @@ class _Run:
         self.best_error, self.looks = math.inf, 0
         self._mark()
 
-    def go(self, progress: bool | None) -> Operator:
+    def go(self, progress: bool | None, words: str) -> Operator:
         if self.folder is not None:
             self._restore()
-        words = f"fit: {self.recipe}"
-        logger.info(words)
+        if words:
+            logger.info(words)
         shown = Progress(self.recipe.optimiser.steps, self.step, progress, words)
         started, saved = time.perf_counter() - self.seconds, time.perf_counter()
         result = self._ended()

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry import AbstractFamily
 from edgewise.geometry.parameters import Interval, Parameter, names_in
 from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.potentials import PlaneWave
 from edgewise.problem import Problem
+from edgewise.quadrature.rule import sides
 
 # Nodes by which a curve is known, members by which it is known what varies, and the share of what varies most that still counts.
 NODES, MEMBERS, LEAST = 64, 256, 1e-3
@@ -30,7 +30,7 @@ class WaveFrame(eqx.Module):
     that a network which sees these numbers, and answers in the coordinate s - α, need not learn it.
     """
 
-    family: AbstractFamily
+    family: Fixed
     others: ParameterInputs
     direction: str = eqx.field(static=True)
     wavenumber: str | None = eqx.field(static=True)
@@ -47,7 +47,7 @@ class WaveFrame(eqx.Module):
         shaping = names_in(problem.family)
         elsewhere = names_in((problem.representation, problem.condition, problem.at_infinity))
         told = [name for name in problem.parameters.names if name in shaping and name not in elsewhere]
-        self.family, self.direction = problem.family, direction
+        self.family, self.direction = Fixed(problem.family), direction
         self.others = ParameterInputs(problem.parameters.without([direction, *told]), 0)
         wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
         self.wavenumber = wavenumber.name if isinstance(wavenumber, Parameter) else None
@@ -72,6 +72,16 @@ class WaveFrame(eqx.Module):
         value = jnp.asarray(parameters[self.direction])
         return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
 
+    def shifts(self, parameters: Mapping[str, Any]) -> Float[Array, " curves"]:
+        """By how much the coordinate of each curve is turned: where it runs clockwise, the other way."""
+        angle, family = self.angle(parameters), self.family.value
+        curves = len(family.curves)
+        if sides(family):
+            # Seen by the rule's coordinate, which runs as the nodes do.
+            return jnp.broadcast_to(angle, (curves,))
+        s = rule_on(family, 4).place(family, parameters, angle.dtype).s.reshape(curves, -1)
+        return jnp.where(s[:, 2] < s[:, 1], -angle, angle)
+
     def vector(self, parameters: Mapping[str, Any]) -> Float[Array, " size"]:
         seen = (self._every(parameters)[np.array(self.chosen, int)] - self.middle.value) / self.spread.value
         return jnp.concatenate([seen, self.others.vector(parameters).astype(seen.dtype), *self._octaves(parameters)])
@@ -87,9 +97,9 @@ class WaveFrame(eqx.Module):
 
     def _every(self, parameters: Mapping[str, Any]) -> Float[Array, " n"]:
         """Real and imaginary parts of all coefficients of all curves."""
-        angle = self.angle(parameters)
-        x = rule_on(self.family, NODES).place(self.family, parameters, angle.dtype).x
-        nodes = x.shape[0] // len(self.family.curves)
+        angle, family = self.angle(parameters), self.family.value
+        x = rule_on(family, NODES).place(family, parameters, angle.dtype).x
+        nodes = x.shape[0] // len(family.curves)
         z = jax.lax.complex(x[:, 0], x[:, 1]).reshape(-1, nodes)
         waves = np.arange(-nodes // 2, nodes // 2)
         transform = np.exp(-2j * np.pi * np.outer(waves, np.arange(nodes)) / nodes) / nodes
@@ -103,10 +113,12 @@ def wave_direction(problem: Problem) -> str | None:
     return direction.name if isinstance(direction, Parameter) else None
 
 
-def turned(harmonics: Float[Array, "... 2k+1"], angle: Array, back: bool = False) -> Float[Array, "... 2k+1"]:
+def turned(
+    harmonics: Float[Array, "... curves 2k+1"], angle: Float[Array, " curves"], back: bool = False
+) -> Float[Array, "... curves 2k+1"]:
     """1, cos ks, sin ks at s - α from those at s; `back`, the coefficients at s of a sum that has these at s - α."""
     count = harmonics.shape[-1] // 2
     one, cosines, sines = jnp.split(harmonics, [1, count + 1], axis=-1)
-    phase = np.arange(1, count + 1) * angle
+    phase = angle[:, None] * np.arange(1, count + 1)
     c, s = jnp.cos(phase), jnp.sin(phase) * (-1 if back else 1)
     return jnp.concatenate([one, cosines * c + sines * s, sines * c - cosines * s], axis=-1)

@@ -125,4 +125,4 @@ class Modal(AbstractNetwork):
         if not isinstance(self.inputs, WaveFrame):
             return harmonics
         by_curve = harmonics.reshape(len(harmonics), self.sight.curves, -1)
-        return turned(by_curve, self.inputs.angle(parameters), back).reshape(harmonics.shape)
+        return turned(by_curve, self.inputs.shifts(parameters), back).reshape(harmonics.shape)

@@ -109,23 +109,40 @@ class Recipe:
     def __str__(self) -> str:
         """What is trained and how, in one line.
 
-        >>> print(Recipe("mine"))
-        recipe mine: deeponet of 2 x 20 neurons, 16 members of 192 nodes, up to 60 steps of Gauss-Newton, float64
+        >>> print(Recipe("mine", NetworkRecipe(harmonics=40)))
+        recipe mine: deeponet, 2 x 20 neurons, tanh, code of 16, 40 harmonics; 16 members x 192 nodes (kress), at most 60 steps of gauss-newton
         """
-        network, collocation, optimiser = self.network, self.collocation, self.optimiser
-        sizes = (
-            f"{network.layers} x {network.neurons} neurons" if network.kind != "revolved" else f"{network.poles} poles"
-        )
-        fresh = " drawn every step" if network.kind == "modal" or optimiser.name == "adam" else ""
-        nodes = f"{collocation.nodes} nodes" + (" a side" if collocation.rule == "duffy" else "")
-        until = "up to " if self.validation.patience else ""
+        steps = f"at most {self.optimiser.steps} steps of {self.optimiser.name}"
+        return f"recipe {self.name}: {network_words(self)}; {collocation_words(self)}, {steps}"
+
+
+def network_words(chosen: Recipe) -> str:
+    """What is trained."""
+    network = chosen.network
+    if network.kind == "revolved":
         return (
-            f"recipe {self.name}: {network.kind} of {sizes}, {collocation.members} members of {nodes}{fresh}, "
-            f"{until}{optimiser.steps} steps of {METHODS[optimiser.name]}, {self.dtype}"
+            f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, {network.harmonics} "
+            f"harmonics of the direction, degree {network.degree} and {network.poles} poles in the other parameters"
         )
+    sees = {
+        "harmonics": f"{network.harmonics} harmonics",
+        "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
+        "position": "the position",
+        "placed": "position and normal",
+    }[network.features]
+    # One gives a value, the other its harmonics.
+    code = "" if network.kind in ("illuminated", "modal") else f" code of {network.p},"
+    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation},{code} {sees}"
 
 
-METHODS = {"gauss-newton": "Gauss-Newton", "stochastic": "stochastic Gauss-Newton", "adam": "Adam"}
+def collocation_words(chosen: Recipe) -> str:
+    """What it is trained on."""
+    collocation = chosen.collocation
+    if collocation.rule == "duffy":
+        return f"{collocation.members} members x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
+    fresh = " a step" if chosen.network.kind == "modal" or chosen.optimiser.name == "adam" else ""
+    return f"{collocation.members} members{fresh} x {collocation.nodes} nodes ({collocation.rule})"
+
 
 # Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.
 LIMITS = {

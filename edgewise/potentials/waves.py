@@ -1,7 +1,7 @@
 """Incident waves: boundary data for scattering, with the gradient that a flux needs."""
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,6 +16,9 @@ from edgewise.precision import is_concrete
 
 class AbstractWave(eqx.Module):
     """A field that meets a body. As `data` it asks for the scattered field: the condition holds for the sum of both."""
+
+    has_source: ClassVar[bool] = False
+    """Whether it comes from a point, which a body may hold."""
 
     @abc.abstractmethod
     def value(self, x: Float[Array, " d"], kernel: AbstractKernel) -> Inexact[Array, ""]:
@@ -87,6 +90,7 @@ class PointSource(AbstractWave):
     """
 
     position: Any
+    has_source: ClassVar[bool] = True
 
     def __init__(self, position: Any):
         self.position = number(position)

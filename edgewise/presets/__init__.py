@@ -49,4 +49,9 @@ def preset_name(problem: Problem) -> str | None:
 
 def summary(name: str) -> str:
     """What the preset is, in one line."""
-    return (PRESETS[name].__doc__ or name).splitlines()[0]
+    return description(name).splitlines()[0]
+
+
+def description(name: str) -> str:
+    """What the preset is, with its formulas."""
+    return (PRESETS[name].__doc__ or name).strip()

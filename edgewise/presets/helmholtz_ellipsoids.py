@@ -1,4 +1,4 @@
-"""Scattering by ellipsoids of any semi-axes, for every direction and over three octaves of the wavenumber.
+"""Scattering by ellipsoids of any semi-axes, for every direction and wavenumbers from 1 to 2π.
 
     (Δ + k²) u = 0 outside x²/a² + y²/b² + z²/c² = 1,     a, b, c in [0.5, 1.5], k in [1, 2π],
       u = -e^{ik d·x} on it: sound-soft; u is the scattered wave, which radiates.
