@@ -20,11 +20,12 @@ class BoundaryValues(eqx.Module):
             answer is linear: `BoundaryValues("g")` with `Box(g=(-np.ones(16), np.ones(16)))`.
 
     >>> import edgewise as ew
+    >>> ew.enable_x64()
     >>> s = 2 * np.pi * np.arange(8) / 8
     >>> problem = ew.Problem(
     ...     ew.Ellipse(1.0, 1.0), None, ew.SingleLayer(ew.Laplace(2)), BoundaryValues(np.cos(2 * s)), "interior"
     ... )
-    >>> round(float(ew.solve(problem, dtype="float32")(jnp.array([0.5, 0.0]))), 4)
+    >>> round(float(ew.solve(problem)(jnp.array([0.5, 0.0]))), 4)
     0.25
     """
 
