@@ -19,6 +19,7 @@ class BoundaryValues(eqx.Module):
         values: Numbers of shape (n,), of several curves (curves, n); or the name of a parameter of that shape, in which the
             answer is linear: `BoundaryValues("g")` with `Box(g=(-np.ones(16), np.ones(16)))`.
 
+    >>> import numpy as np
     >>> import edgewise as ew
     >>> ew.enable_x64()
     >>> s = 2 * np.pi * np.arange(8) / 8
