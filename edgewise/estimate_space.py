@@ -17,9 +17,8 @@ from jaxtyping import Array, Float, Inexact
 from edgewise import linear
 from edgewise.error_field import ROUNDING, Of, extent, looked_at
 from edgewise.misfit import fields_in_space
-from edgewise.potentials import Direct, Dirichlet, Member, NullField, Strengths
+from edgewise.potentials import Dirichlet, Member, Strengths
 from edgewise.potentials.evaluate import far_field
-from edgewise.potentials.representation import row_scale
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
@@ -109,13 +108,6 @@ def _strengths(member: Member, unknown: Inexact[Array, "b n"]) -> Strengths:
 _field = eqx.filter_jit(fields_in_space)
 
 
-def _rows(member: Member) -> Float[Array, "b n"]:
-    """By what the rows of the equation are multiplied: without it, what is left of a condition is in the unit of its data."""
-    if isinstance(member.representation, NullField):
-        return member.boundary.jacobian
-    return jnp.ones_like(member.boundary.jacobian) if isinstance(member.representation, Direct) else row_scale(member)
-
-
 def _far(fields: tuple[SurfaceField, SurfaceField]) -> tuple[Array, Array]:
     """The l2 norms over all directions of the difference of two far fields, and of the second."""
     x = fields[1].coarse.x
@@ -165,7 +157,7 @@ def _look(
         seen, missed = (rule.spread(part, other.num_nodes) for part in (data, missed))
         return jnp.max(jnp.abs(missed)), jnp.max(jnp.abs(true - seen))
 
-    return jax.vmap(one)(parameters, member.data, left / _rows(member))
+    return jax.vmap(one)(parameters, member.data, left / member.representation.row_scale(member))
 
 
 @eqx.filter_jit

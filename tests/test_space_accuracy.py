@@ -1,8 +1,5 @@
 """Operators that ship for bodies in space, over their whole box: how wrong they are, and what they say of it."""
 
-import dataclasses
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +7,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.special import on_sphere
+from edgewise.testing import damaged
 from tests.halfballs import reference, relative_l2
 from tests.space import directions
 
@@ -65,15 +63,6 @@ def test_far_fields_of_ellipsoids(draw, measured):
     print("ellipsoids", *(f"{error:.2e}" for error in errors))
     measured(f"ellipsoids, draw {draw}, median far field", float(np.median(errors)), 2e-2)
     measured(f"ellipsoids, draw {draw}, worst far field", errors.max(), 1e-1)
-
-
-def damaged(operator, amount, seed=0):
-    """The operator with every weight off by such a share of itself."""
-    trainable, rest = eqx.partition(operator.network, eqx.is_inexact_array)
-    leaves, structure = jax.tree_util.tree_flatten(trainable)
-    keys = jax.random.split(jax.random.key(seed), len(leaves))
-    leaves = [leaf * (1 + amount * jax.random.normal(key, leaf.shape)) for leaf, key in zip(leaves, keys, strict=True)]
-    return dataclasses.replace(operator, network=eqx.combine(jax.tree_util.tree_unflatten(structure, leaves), rest))
 
 
 @pytest.mark.parametrize("t", [0.07, 0.16, 0.258, 0.2645, 0.33, 0.48])

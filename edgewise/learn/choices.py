@@ -7,9 +7,10 @@ import jax
 import numpy as np
 
 from edgewise.geometry import Angle, Box, Direction
-from edgewise.geometry.parameters import Parameter, bind
+from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
 from edgewise.learn.collocation import linear_names, rule_on
+from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of
 from edgewise.learn.recipes import (
     CollocationRecipe,
@@ -164,19 +165,16 @@ def _turns(problem: Problem) -> float:
     waves = _waves(problem)
     # Straight through, and round.
     turns = (waves.most - waves.least) / 2 * (2 + math.pi) * waves.half_width
-    data = problem.data
-    turned = isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)
-    return max(turns, 2 * waves.most * waves.half_width if turned else 0.0)
+    return max(turns, 2 * waves.most * waves.half_width if wave_direction(problem) else 0.0)
 
 
 def turning_direction(problem: Problem) -> str | None:
     """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is none."""
-    data, family = problem.data, problem.family
-    if not (getattr(family, "meridians", 0) and isinstance(data, PlaneWave) and isinstance(data.direction, Parameter)):
+    name = wave_direction(problem)
+    if name is None or not getattr(problem.family, "meridians", 0):
         return None
     soft = isinstance(problem.representation, CombinedField) and not problem.condition.takes_flux
-    spec = dict(problem.parameters.specs)[data.direction.name]
-    return data.direction.name if soft and isinstance(spec, Direction) else None
+    return name if soft and isinstance(dict(problem.parameters.specs)[name], Direction) else None
 
 
 def _in_space(name: str, problem: Problem) -> Recipe:

@@ -78,6 +78,9 @@ class Direct(AbstractRepresentation):
                 total = jnp.zeros((), data.dtype)
         return jnp.append(data, total) if self.kernel.polynomials else data
 
+    def row_scale(self, member: Member) -> Array:
+        return jnp.ones_like(member.boundary.jacobian)
+
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown / boundary.jacobian if isinstance(condition, Dirichlet) else unknown
 

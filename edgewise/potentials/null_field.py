@@ -64,12 +64,15 @@ class NullField(AbstractRepresentation):
     def equation(self, member: Member) -> Array:
         single, adjoint = member.layers(self.kernel, "single", "adjoint_double")
         inside = adjoint + 0.5 * identity_like(member)
-        jacobian = member.boundary.jacobian
-        return member.at_rows(jacobian)[:, None] * (single + self._factor(member) * inside) / jacobian
+        matrix = single + self._factor(member) * inside
+        return self.row_scale(member)[:, None] * matrix / member.boundary.jacobian
 
     def rhs(self, member: Member) -> Array:
         assert member.slope is not None, "see `takes_slope`"
-        return member.at_rows(member.boundary.jacobian * (member.data + self._factor(member) * member.slope))
+        return self.row_scale(member) * member.at_rows(member.data + self._factor(member) * member.slope)
+
+    def row_scale(self, member: Member) -> Array:
+        return member.at_rows(member.boundary.jacobian)
 
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown / boundary.jacobian

@@ -144,6 +144,10 @@ class AbstractRepresentation(eqx.Module):
     def rhs(self, member: Member) -> Inexact[Array, " cn+p"]:
         """The right-hand side of `equation`."""
 
+    def row_scale(self, member: Member) -> Inexact[Array, " m"]:
+        """By what the rows are multiplied, beside what the condition asks for."""
+        return row_scale(member)
+
     @abc.abstractmethod
     def density(
         self, boundary: Boundary, condition: AbstractCondition, unknown: Inexact[Array, " cn"]
