@@ -17,6 +17,7 @@ from benchmarks import (
     space_operators,
     startup,
     trust,
+    twenty_coefficients,
 )
 from benchmarks.harness import environment, write_json
 
@@ -32,6 +33,7 @@ CASES = {
     "space_operators": space_operators,
     "startup": startup,
     "trust": trust,
+    "twenty_coefficients": twenty_coefficients,
 }
 
 

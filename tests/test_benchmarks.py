@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import batch_solve, evaluation, many_parameters, operators, papers_step, scattering, space, startup
+from benchmarks import (
+    batch_solve,
+    evaluation,
+    many_parameters,
+    operators,
+    papers_step,
+    scattering,
+    space,
+    startup,
+    twenty_coefficients,
+)
 from benchmarks.__main__ import main
 
 ew.enable_x64()
@@ -48,12 +58,18 @@ def test_operators_agree_with_solve():
 @pytest.mark.slow
 def test_interpolation_needs_few_solves_in_one_parameter():
     result = many_parameters.run(quick=True)
-    (case,) = result["cases"]
-    assert case["seconds"] > 0 and case["solves_per_second"] > 0
-    assert case["interpolation"][0]["solves"] <= case["solves"]
-    # With one parameter interpolation is there already.
-    assert case["interpolation"][-1]["worst"] < 1e-10 and case["operator"]["worst"] < 1e-3
+    assert [case["family"] for case in result["cases"]] == ["shapes", "waves"]
+    for case, error in zip(result["cases"], (1e-3, 1e-1), strict=True):
+        assert case["seconds"] > 0 and case["interpolation"][0]["solves"] <= case["solves"]
+        # With one parameter interpolation is there already.
+        assert case["interpolation"][-1]["worst"] < 1e-10 and case["operator"]["worst"] < error
     assert many_parameters.describe(result)
+
+
+@pytest.mark.slow
+def test_twenty_coefficients_are_trained_and_measured():
+    result = twenty_coefficients.run(quick=True)
+    assert result["worst"] < 1 and twenty_coefficients.describe(result)
 
 
 def test_the_papers_step_is_counted():
