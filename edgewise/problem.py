@@ -155,7 +155,9 @@ class Problem(eqx.Module):
                 f"`{type(self.representation).__name__}` asks the whole field to vanish inside a body, which a `{type(self.data).__name__}` in it "
                 "would not allow. Use `CombinedField(kernel)`."
             )
-        refusal = self.data.refusal(kernel) if isinstance(self.data, AbstractWave) else None
+        # Of parameters, a wave needs to know the shapes alone.
+        shapes = {name: jnp.zeros(spec.shape) for name, spec in self.parameters.specs}
+        refusal = bind(self.data, shapes).refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
             raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
         if self.at_infinity is not None and kernel.dim == 3:

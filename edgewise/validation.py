@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.geometry.checks import are_star_shaped, contains, cross_each_other, crosses_itself
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.parameters import bind, check_positive
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded, check_resolves
 from edgewise.quadrature.rule import next_even, sides
@@ -76,7 +76,8 @@ def check_chunk(chunk: Any) -> None:
 
 
 def check_numbers(problem: Problem, values: Values) -> None:
-    """Refuses numbers of the kernel, such as a wavenumber of zero, that only the parameters bring in."""
+    """Refuses numbers, such as a wavenumber of zero or a negative semi-axis, that only the parameters bring in."""
+    check_positive((problem.family, problem.representation), values)
     refusal = bind(problem.representation.kernel, values).refusal()
     if refusal:
         raise ValueError(refusal)

@@ -20,6 +20,20 @@ def unit(**options):
     return problem(ew.Ellipse(1.0, 1.0), ew.Box(), **options)
 
 
+HELMHOLTZ = ew.Helmholtz(2, "k")
+
+
+def scattering(data, coupling=None):
+    box = ew.Box(k=(0.0, 5.0), eta=(-2.0, 2.0))
+    return ew.Problem(ew.Ellipse(1.0, 1.0), box, ew.CombinedField(HELMHOLTZ, coupling), data, "exterior")
+
+
+SEMI_AXES = ew.Box(a=(0.5, 1.0))
+ELLIPSOIDS = ew.Problem(
+    ew.Ellipsoid("a", 1.0, 1.0), SEMI_AXES, ew.SingleLayer(ew.Laplace(3)), lambda x: x[0], "interior"
+)
+MOVED = problem(ew.Translate(ew.Ellipse("a", 1.0), (1.0, 0.0)), SEMI_AXES)
+
 CASES = {
     "value outside the box": (
         lambda: ew.solve(problem(), t=2.3),
@@ -149,6 +163,56 @@ CASES = {
     ),
     "Robin without coefficient": (lambda: ew.Robin(0), ["Robin(0)", "other than 0", "`Neumann()`"]),
     "degree of nothing": (lambda: ew.FourierCurve(0), ["got 0", "at least 1", "`FourierCurve(degree=3)`"]),
+    "operator of an unknown parameter": (
+        lambda: ew.pretrained("laplace-star")(t=1.5, q=3),
+        ["Unknown parameter `q`", "Write `operator(t=1.5)`"],
+    ),
+    "operator without its parameter": (
+        lambda: ew.pretrained("laplace-star")(),
+        ["`t` is missing; expected [1.0, 2.0]", "Write `operator(t=1.5)`"],
+    ),
+    "parameter of a problem that has none": (
+        lambda: ew.solve(unit(), t=1.5),
+        ["Unknown parameter `t`", "has none", "Write `solve(problem)`"],
+    ),
+    "shape of a batch of vectors": (
+        lambda: ew.solve(problem(box=ew.Box(t=(1, 2), v=([0, 0], [1, 1]))), t=1.5, v=jnp.ones((2, 3))),
+        ["shape (2, 3); expected (2,), or (members, 2) for a batch"],
+    ),
+    "three coordinates of a source in the plane": (
+        lambda: scattering(ew.PointSource((2.0, 0.0, 0.0))),
+        ["`position` has 3 components", "2 dimensions expected 2", "`PointSource((2.0, 0.0))`"],
+    ),
+    "a source by one number": (
+        lambda: scattering(ew.PointSource("k")),
+        ["`position` has a single number", "expected 2", "`PointSource((2.0, 0.0))`"],
+    ),
+    "three coordinates of a direction in the plane": (
+        lambda: scattering(ew.PlaneWave((0.0, 0.0, 1.0))),
+        ["`direction` has 3 components", "expected 2", "`PlaneWave((1.0, 0.0))`"],
+    ),
+    "an angle in space": (
+        lambda: ew.Problem(ew.Sphere(), None, ew.CombinedField(ew.Helmholtz(3, 1.0)), ew.PlaneWave(0.3), "exterior"),
+        ["`direction` is an angle, which is for the plane", "`PlaneWave((1.0, 0.0, 0.0))`"],
+    ),
+    "complex coupling": (lambda: ew.CombinedField(HELMHOLTZ, 1j), ["`coupling` must be positive, got 1j"]),
+    "negative coupling": (lambda: ew.CombinedField(HELMHOLTZ, -2), ["`coupling` must be positive, got -2.0"]),
+    "negative coupling by name": (
+        lambda: ew.solve(scattering(ew.PlaneWave(0.0), "eta"), k=1.0, eta=-1.0),
+        ["`coupling` must be positive, got eta = -1.0"],
+    ),
+    "no semi-axis, outside the box": (
+        lambda: ew.solve(ELLIPSOIDS, a=0.0, extrapolate=True),
+        ["Semi-axis `a` must be positive, got a = 0.0"],
+    ),
+    "negative semi-axis of a body that was moved": (
+        lambda: ew.solve(MOVED, a=-1.0, extrapolate=True),
+        ["Semi-axis `a` must be positive, got a = -1.0"],
+    ),
+    "a box that begins at wavenumber 0": (
+        lambda: ew.fit(scattering(ew.PlaneWave(0.0))),
+        ["The wavenumber of `Helmholtz` is 0.0", "`Laplace(dim=2)`", "The `Box` reaches there: narrow it"],
+    ),
     "name that does not exist": (lambda: ew.Kres, ["`Kres`", "it has", "Kress"]),
 }
 

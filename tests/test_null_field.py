@@ -101,7 +101,7 @@ WRONG = {
     "inside": (lambda: dataclasses.replace(CIRCLE, side="interior"), "arrive from outside"),
     "hard": (lambda: dataclasses.replace(CIRCLE, condition=ew.Neumann()), "sound-soft"),
     "a source": (lambda: dataclasses.replace(CIRCLE, data=ew.PointSource((0.1, 0.0))), "Use `CombinedField"),
-    "no coupling": (lambda: ew.NullField(HELMHOLTZ, 0.0), "must not be 0"),
+    "no coupling": (lambda: ew.NullField(HELMHOLTZ, 0.0), "must be positive, got 0.0"),
     "a function": (lambda: dataclasses.replace(CIRCLE, data=lambda x: x[0]), r"Write `data=PlaneWave\(direction\)`"),
 }
 

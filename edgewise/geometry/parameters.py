@@ -151,20 +151,24 @@ class Box(eqx.Module):
         return Box(**{n: (s.low, s.high) if isinstance(s, Interval) else s for n, s in kept.items()})
 
     def check(
-        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None
+        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None, caller: str = "solve(problem, "
     ) -> tuple[dict[str, Array], frozenset[str]]:
-        """The parameters as arrays, defaults filled in, and the names of those with a leading batch axis."""
-        call = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
+        """The parameters as arrays, defaults filled in, and the names of those with a leading batch axis.
+
+        `caller` is how the call begins that messages say to write.
+        """
+        written = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
+        call = f"Write `{f'{caller}{written}'.rstrip(', ')})`."
         unknown = [name for name in given if name not in self.names]
         if unknown:
             raise ValueError(
                 f"Unknown parameter{'s' * (len(unknown) > 1)} {_ticked(unknown)}; this problem has "
-                f"{_ticked(self.names) or 'none'}. Write `solve(problem{', ' * bool(call)}{call})`."
+                f"{_ticked(self.names) or 'none'}. {call}"
             )
         values, batched, lengths = {}, set(), {}
         for name, spec in self.specs:
             if name not in given and spec.default is None:
-                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. Write `solve(problem, {call})`.")
+                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. {call}")
             value = given.get(name, spec.default)
             try:
                 value = jnp.asarray(None if isinstance(value, str) else value, dtype)
@@ -174,8 +178,9 @@ class Box(eqx.Module):
                 ) from None
             rank = len(spec.shape)
             if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
+                batch = f"({', '.join(map(str, ('members', *spec.shape)))}{',' * (rank == 0)})"
                 raise ValueError(
-                    f"`{name}` has shape {value.shape}; expected {spec.shape}, or (members, *{spec.shape}) for a batch. "
+                    f"`{name}` has shape {value.shape}; expected {spec.shape}, or {batch} for a batch. "
                     f"Write `{name}={example(spec)}`."
                 )
             if value.ndim > rank:
@@ -184,7 +189,9 @@ class Box(eqx.Module):
             if is_concrete(value):
                 concrete = np.asarray(value, float)
                 if not np.all(np.isfinite(concrete)):
-                    raise ValueError(f"`{name}` must be finite and in {spec}, got {concrete.tolist()}.")
+                    raise ValueError(
+                        f"`{name}` must be finite, {spec.kind} {spec}, got {concrete.tolist()}. Write `{name}={example(spec)}`."
+                    )
                 # A direction is a unit vector, whatever the box.
                 is_free = extrapolate and isinstance(spec, Interval)
                 complaint = None if is_free else spec.problem_with(_but_for_rounding(spec, concrete, value.dtype))
@@ -199,13 +206,13 @@ class Box(eqx.Module):
         return values, frozenset(batched)
 
     def members(
-        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None
+        self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None, caller: str = "solve(problem, "
     ) -> tuple[dict[str, Array], int, bool]:
         """The parameters, each with a member axis; how many members; whether the caller gave a batch.
 
         From here on one member is a batch of one: there is one case.
         """
-        values, batched = self.check(given, extrapolate=extrapolate, dtype=dtype)
+        values, batched = self.check(given, extrapolate=extrapolate, dtype=dtype, caller=caller)
         count = next((values[name].shape[0] for name in batched), 1)
         values = {n: v if n in batched else jnp.broadcast_to(v, (count, *v.shape)) for n, v in values.items()}
         return values, count, bool(batched)
@@ -239,6 +246,8 @@ class Parameter(eqx.Module):
     """A number that is not known yet: the parameter of that name."""
 
     name: str = eqx.field(static=True)
+    positive: str = eqx.field(static=True, default="")
+    """What it is, in words, where it must be positive; empty where any number will do."""
 
 
 def number(value: Any) -> Any:
@@ -259,16 +268,27 @@ def number(value: Any) -> Any:
 
 
 def positive(what: str, value: Any, example: str) -> Any:
-    """As `number`, one that must be positive: refused at once where it is known."""
+    """As `number`, one that must be positive: refused at once where it is known, by `check_positive` where it has a name."""
     value = number(value)
+    if isinstance(value, Parameter):
+        return Parameter(value.name, what)
     if getattr(value, "shape", ()) != ():
         raise ValueError(
             f"{what} must be one number or a parameter's name, got an array of shape {value.shape}: `{example}`. Many members "
             "at once are given to `solve`, as an array of a named parameter."
         )
-    if isinstance(value, float) and not value > 0:
+    if is_concrete(value) and (np.iscomplexobj(value) or not np.asarray(value) > 0):
         raise ValueError(f"{what} must be positive, got {value}: `{example}`.")
     return value
+
+
+def check_positive(tree: Any, values: Mapping[str, Any]) -> None:
+    """Refuses members in which a parameter is not positive that must be, as part of `tree`."""
+    leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda node: isinstance(node, Parameter))
+    for parameter in (leaf for leaf in leaves if isinstance(leaf, Parameter) and leaf.positive):
+        given = np.asarray(values[parameter.name]).ravel()
+        if not np.all(given > 0):
+            raise ValueError(f"{parameter.positive} must be positive, got {parameter.name} = {given[~(given > 0)][0]}.")
 
 
 class UserFunction(eqx.Module):

@@ -144,7 +144,10 @@ def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     """Refuses boxes that hold members no rule could serve: looked at sixteen random ones, and at the data of the run's own."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
     with _known_numbers():
-        check_numbers(problem, from_box)
+        try:
+            check_numbers(problem, problem.parameters.extremes(jax.random.key(0), 2))
+        except ValueError as error:
+            raise ValueError(f"{error} The `Box` reaches there: narrow it.") from None
         check_curves(problem, from_box, 16)
         check_surfaces(problem, from_box, 4)
         check_members(problem, recipe, seed)

@@ -74,7 +74,7 @@ class Operator:
                 the answer is there.
         """
         values, count, batched = self.problem.parameters.members(
-            parameters, extrapolate=extrapolate, dtype=network_dtype(self.network)
+            parameters, extrapolate=extrapolate, dtype=network_dtype(self.network), caller="operator("
         )
         if is_concrete(*values.values()):
             check_numbers(self.problem, values)

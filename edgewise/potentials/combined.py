@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.parameters import positive
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer, ModifiedHelmholtz
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import (
@@ -34,7 +34,7 @@ class CombinedField(AbstractRepresentation):
     what the hypersingular layer roughens. The equation is of the second kind, all its kernels weakly singular.
 
     Arguments:
-        coupling: η; by default the wavenumber, but at least one over the size of the bodies, which keeps the equation
+        coupling: η > 0; by default the wavenumber, but at least one over the size of the bodies, which keeps the equation
             well-conditioned as k -> 0.
     """
 
@@ -43,9 +43,7 @@ class CombinedField(AbstractRepresentation):
 
     def __init__(self, kernel: AbstractKernel, coupling: Any = None):
         self.kernel = kernel
-        self.coupling = None if coupling is None else number(coupling)
-        if not isinstance(self.coupling, Parameter | None) and jnp.shape(self.coupling) != ():
-            raise ValueError(f"`coupling` must be one number or a parameter's name, got {coupling!r}.")
+        self.coupling = None if coupling is None else positive("`coupling`", coupling, "CombinedField(kernel)")
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
         if self._is_regularised(condition):

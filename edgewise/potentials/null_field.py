@@ -36,8 +36,6 @@ class NullField(AbstractRepresentation):
     def __init__(self, kernel: AbstractKernel, coupling: Any = None):
         self.kernel = kernel
         self.coupling = CombinedField(kernel, coupling).coupling
-        if isinstance(self.coupling, float) and self.coupling == 0:
-            raise ValueError("`coupling` of `NullField` must not be 0: its equation divides by it. Leave it out.")
 
     def layers(self, condition: AbstractCondition) -> tuple[Layer, ...]:
         return ("single", "adjoint_double")

@@ -26,7 +26,7 @@ class AbstractWave(eqx.Module):
 
     @abc.abstractmethod
     def refusal(self, kernel: AbstractKernel) -> str | None:
-        """Why there is no such wave for this kernel; None if there is."""
+        """Why there is no such wave for this kernel; None if there is. Parameters are bound already."""
 
     def gradient(self, x: Float[Array, " d"], kernel: AbstractKernel) -> Inexact[Array, " d"]:
         return jax.jacfwd(lambda x: self.value(x, kernel))(x)
@@ -67,10 +67,6 @@ class PlaneWave(AbstractWave):
         direction = jnp.asarray(self.direction)
         if direction.ndim == 0:
             direction = jnp.stack([jnp.cos(direction), jnp.sin(direction)])
-        if direction.shape != x.shape:
-            raise ValueError(
-                f"`direction` of `PlaneWave` has {direction.shape[0]} components in {x.shape[0]} dimensions; they must agree."
-            )
         return jnp.exp(1j * kernel.wavenumber * (direction @ x))  # pyright: ignore[reportAttributeAccessIssue]
 
     def refusal(self, kernel: AbstractKernel) -> str | None:
@@ -79,6 +75,13 @@ class PlaneWave(AbstractWave):
                 f"a plane wave needs a wavenumber and `{kernel.name}` has none. Use "
                 f"`Helmholtz(dim={kernel.dim}, wavenumber=...)`"
             )
+        shape = jnp.shape(self.direction)
+        if (shape or (2,)) != (kernel.dim,):
+            given = (
+                f"`direction` has {shape[0]} components" if shape else "`direction` is an angle, which is for the plane"
+            )
+            example = (1.0, *[0.0] * (kernel.dim - 1))
+            return f"{given}; in {kernel.dim} dimensions expected {kernel.dim} components. Write `PlaneWave({example})`"
         return None
 
 
@@ -103,4 +106,9 @@ class PointSource(AbstractWave):
         return kernel.fundamental(x - jnp.asarray(self.position))
 
     def refusal(self, kernel: AbstractKernel) -> str | None:
+        shape = jnp.shape(self.position)
+        if shape != (kernel.dim,):
+            given = f"{shape[0]} components" if shape else "a single number"
+            example = (2.0, *[0.0] * (kernel.dim - 1))
+            return f"`position` has {given}; in {kernel.dim} dimensions expected {kernel.dim}. Write `PointSource({example})`"
         return None
