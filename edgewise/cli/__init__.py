@@ -4,16 +4,19 @@ import dataclasses
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import tyro
 
 from edgewise import __version__
+from edgewise.cli.grammar import complaint
 
 DESCRIPTION = """Solve parametric boundary value problems on the boundary alone.
 
-`edgewise --version` prints the version, `edgewise COMMAND --help` what a command takes."""
+`edgewise COMMAND --help` says what a command takes, `edgewise --version` the version. With `--json` a command prints JSON and nothing
+else; what went wrong is on standard error, and the exit status is not 0. `edgewise completion bash` completes words in the shell."""
 
 Json = tyro.conf.FlagCreatePairsOff[bool]
 
@@ -22,7 +25,38 @@ At = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar
 Flag = tyro.conf.FlagCreatePairsOff[bool]
 Run = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
 Own = Annotated[str | None, tyro.conf.arg(metavar="FILE.py:NAME")]
-Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
+
+
+def _numbers(read: Callable[[str], Any], metavar: str, expected: str) -> tyro.constructors.PrimitiveConstructorSpec:
+    """How numbers are read: those of Python's own messages that mean little to others are said in words."""
+
+    def from_words(words: list[str]) -> Any:
+        try:
+            return read(words[0])
+        except ValueError:
+            raise ValueError(f"expected {expected}, got `{words[0]}`") from None
+
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=from_words,
+        is_instance=lambda value: True,
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+Whole = Annotated[int, _numbers(int, "INT", "a whole number such as 200"), tyro.conf.arg(metavar="INT")]
+Count = Annotated[int | None, _numbers(int, "INT", "a whole number such as 200"), tyro.conf.arg(metavar="INT")]
+Error = Annotated[float | None, _numbers(float, "ERROR", "a number such as 1e-6"), tyro.conf.arg(metavar="ERROR")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Completion:
+    """Print a script that completes commands, options, presets, runs and files: `eval "$(edgewise completion bash)"`, for zsh the
+    same, for fish `edgewise completion fish | source`."""
+
+    shell: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="bash|zsh|fish")]
+    """Which shell."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +86,9 @@ class Evaluate:
     """The folder of a run, or the name of an operator that ships."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:50`; may be given again. By default the paper's, or the middle of the box."""
-    random: int = 0
+    random: Whole = 0
     """Measure so many random members too."""
-    seed: int = 0
+    seed: Whole = 0
     """Decides the random members."""
     grid: Count = None
     """Points along the longest side of the grid on which fields are compared: 160 if left out, in space 7."""
@@ -106,6 +140,8 @@ class Plot:
     """Replace the file if it exists."""
     problem: Own = None
     """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
+    json: Json = False
+    """Print JSON and nothing else."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +159,7 @@ class Predict:
     """Points to read: a .csv file with the columns x, y[, z], or an .npz file."""
     grid: Count = None
     """Instead of points: a grid around the boundary with so many along its longer side."""
-    tol: Annotated[float | None, tyro.conf.arg(metavar="ERROR")] = None
+    tol: Error = None
     """The error that is allowed, in the unit of the field: members whose estimate is above it are refined."""
     extrapolate: Flag = False
     """Allow members outside the box that the operator was trained on."""
@@ -149,7 +185,7 @@ class Reproduce:
     """The first steps of the paper's recipe alone, minutes on two cores; so it is without `--full` too. How many it says before it starts."""
     full: Flag = False
     """All 200,000 steps of the paper's recipe, of `helmholtz` and `sweep` 20,000, and training of ours: for a GPU."""
-    seed: int = 0
+    seed: Whole = 0
     """Decides everything random."""
     overwrite: Flag = False
     """Replace the results that the folder holds."""
@@ -177,7 +213,8 @@ class Train:
 
 
 Command = (
-    Annotated[Demo, tyro.conf.subcommand("demo")]
+    Annotated[Completion, tyro.conf.subcommand("completion")]
+    | Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Info, tyro.conf.subcommand("info")]
@@ -187,8 +224,10 @@ Command = (
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Train, tyro.conf.subcommand("train")]
 )
+COMMANDS: dict[str, type] = {kind.__name__.lower(): kind for kind in (get_args(one)[0] for one in get_args(Command))}
 # The module in this folder whose `run(command)` does it; it may return an exit status.
 MODULES = {
+    Completion: "completion",
     Demo: "demo",
     Doctor: "doctor",
     Evaluate: "evaluate",
@@ -209,6 +248,10 @@ def main(args: list[str] | None = None) -> int:
         return 0
     try:
         args, changes = _take_recipe_options(args)
+        refused = complaint(args, COMMANDS)
+        if refused:
+            print(f"edgewise: {refused}", file=sys.stderr)
+            return 2
         command = tyro.cli(Command, prog="edgewise", description=DESCRIPTION, args=args or ["--help"])  # pyright: ignore
         if changes:
             command = dataclasses.replace(command, changes=changes)
