@@ -51,7 +51,12 @@ class Errors(NamedTuple):
 
 
 def measure(
-    solution: Solution, *, truth: Solution | None = None, resolution: int | None = None, every_point: bool = True
+    solution: Solution,
+    *,
+    truth: Solution | None = None,
+    resolution: int | None = None,
+    every_point: bool = True,
+    first: int = 0,
 ) -> Errors:
     """The errors of a solution, solved or predicted, of one member or of a batch.
 
@@ -63,6 +68,7 @@ def measure(
         truth: What to compare with: by default the problem's `exact` field, or else `reference`.
         resolution: Points along the longest side of the grid: by default 160, in space 7.
         every_point: If false, in the plane 800 points of the grid a member, drawn by a fixed seed: for hundreds of members.
+        first: The number of the first member, where many are measured in parts: each number has other points.
 
     >>> import edgewise as ew
     >>> ew.enable_x64()
@@ -78,7 +84,7 @@ def measure(
     truths = [None] * len(members) if truth is None else list(truth) if truth.batched else [truth]
     rows = [
         _one(member, true, resolution, every_point, index)
-        for index, (member, true) in enumerate(zip(members, truths, strict=True))
+        for index, (member, true) in enumerate(zip(members, truths, strict=True), first)
     ]
     square, largest, close, count = (np.array(column) for column in zip(*rows, strict=True))
     return Errors(np.sqrt(square), largest, close, square, _far_field_errors(solution, truth), count)

@@ -125,7 +125,7 @@ def test_interrupted_before_a_step(here, said, capsys, monkeypatch):
         patch.setattr(fitting._Run, "_advance", stop)
         assert main(["train", "mine.py:problem", "--out", "begun", *OPTIONS]) == 130
     command = "edgewise train mine.py:problem --out begun --resume"
-    assert f"interrupted before a step was finished; continue with: {command}" in capsys.readouterr().err
+    assert f"edgewise: interrupted; no step was finished; continue with: {command}" in capsys.readouterr().err
     assert f"not finished, no step was finished: `{command}`" in said("info", "begun")
     assert main(["predict", "begun", "--at", "t=0.5", "--grid", "9", "--out", "begun.csv"]) == 0
     words = f"Mind: interrupted before a step was finished: its weights are random numbers; `{command}` trains it."

@@ -263,8 +263,10 @@ def main(args: list[str] | None = None) -> int:
     except (ValueError, TypeError, RuntimeError, OSError, ImportError) as error:
         print(f"edgewise: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("edgewise: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        # The last note is the command's own.
+        kept = getattr(stopped, "__notes__", ["nothing was written."])[-1]
+        print(f"\nedgewise: interrupted; {kept}", file=sys.stderr)
         return 130
 
 

@@ -8,16 +8,21 @@ import numpy as np
 
 from edgewise.cli.members import random_members
 from edgewise.cli.output import table, to_json
-from edgewise.cli.runs import Members, choose_members, describe, middle, open_run
+from edgewise.cli.progress import say_what_space_costs, try_next
+from edgewise.cli.runs import Members, at_option, choose_members, describe, middle, open_run
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.parameters import Interval, names_in
 from edgewise.learn.operator import Operator
+from edgewise.learn.progress import watched
 from edgewise.precision import enable_x64
+from edgewise.problem import Problem
 from edgewise.reproduction import MEMBERS
 
 MOST_MEMBERS = 10_000
+# Members that are measured together in the plane.
+AT_ONCE = 16
 # Points along the longest side of a grid, by dimension.
 MOST_GRID = {2: 2000, 3: 100}
 
@@ -35,6 +40,9 @@ def run(command: Any) -> None:
     )
     if count > MOST_MEMBERS:
         raise ValueError(f"`--at` asks for {count} members; expected at most {MOST_MEMBERS}. Ask for fewer.")
+    show = not command.json
+    if show:
+        say_what_space_costs(operator, count + command.random)
     start = time.perf_counter()
     report: dict[str, Any] = {
         "run": command.run,
@@ -42,10 +50,10 @@ def run(command: Any) -> None:
         "result": str(operator.result),
         "truth": truth_name(operator.problem),
         "grid": grid,
-        "members": measure_members(operator, members, grid),
+        "members": measure_members(operator, members, grid, show=show),
     }
     if command.random:
-        report["random"] = measure_random(operator, command.random, command.seed, grid)
+        report["random"] = measure_random(operator, command.random, command.seed, grid, show=show)
     report["seconds"] = round(time.perf_counter() - start, 3)
     print(to_json(report) if command.json else _words(command, report, operator.problem.family.dim))
 
@@ -78,16 +86,16 @@ def default_members(box: Box) -> tuple[Members, int]:
     return middle(box)
 
 
-def measure_members(operator: Operator, members: Members, resolution: int) -> list[Row]:
+def measure_members(operator: Operator, members: Members, resolution: int, show: bool = False) -> list[Row]:
     """Every member on the whole grid."""
-    return _rows(members, *_measure(operator, members, resolution, every_point=True))
+    return _measure(operator, members, resolution, every_point=True, show=show)
 
 
-def measure_random(operator: Operator, count: int, seed: int, resolution: int) -> Row:
+def measure_random(operator: Operator, count: int, seed: int, resolution: int, show: bool = False) -> Row:
     """Median and worst of random members, each measured at a choice of the grid's points."""
     box = operator.problem.parameters
     members = random_members(box, count, seed) if box.specs else {}
-    rows = _rows(members, *_measure(operator, members, resolution, every_point=False))
+    rows = _measure(operator, members, resolution, every_point=False, show=show)
     worst = max(rows, key=lambda row: row["relative_l2"])
     return {
         "count": len(rows),
@@ -108,15 +116,35 @@ def _ratios(rows: list[Row]) -> Row:
     return {"estimate_over_error": [float(f(ratios)) for f in (np.min, np.median, np.max)]}
 
 
-def _measure(
-    operator: Operator, members: Members, resolution: int, every_point: bool
-) -> tuple[Errors, ErrorEstimate | None]:
+def _measure(operator: Operator, members: Members, resolution: int, every_point: bool, show: bool) -> list[Row]:
     """Errors against the truth, and what the operator says of them itself, if it can."""
-    given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
-    # Checked against the box before, with the command's own words.
-    solution = operator(extrapolate=True, **given)
-    own = solution.error_estimate() if refusal(operator.problem) is None else None
-    return measure(solution, resolution=resolution, every_point=every_point), own
+    parts = _parts(operator.problem, members)
+    rows: dict[int, Row] = {}
+    for part in watched(parts, len(set(np.concatenate(parts))), show, "member"):
+        some = {name: value[part] for name, value in members.items()}
+        given: dict[str, Any] = {name: jnp.asarray(value) for name, value in some.items()}
+        # Checked against the box before, with the command's own words.
+        solution = operator(extrapolate=True, **given)
+        own = solution.error_estimate() if refusal(operator.problem) is None else None
+        errors = measure(solution, resolution=resolution, every_point=every_point, first=int(part[0]))
+        rows |= dict(zip(part.tolist(), _rows(some, errors, own), strict=True))
+    return [rows[i] for i in sorted(rows)]
+
+
+def _parts(problem: Problem, members: Members) -> list[np.ndarray]:
+    """Which members are measured at once: in space those that share a matrix; in the plane a few, so that progress can be seen.
+
+    All parts in the plane are of one size, for which the last member may come again: another size would be compiled anew.
+    """
+    count = len(next(iter(members.values()), [None]))
+    if problem.family.dim == 2:
+        parts = -(-count // AT_ONCE)
+        return list(np.minimum(np.arange(parts * -(-count // parts)), count - 1).reshape(parts, -1))
+    shaping = names_in((problem.family, problem.representation))
+    alike: dict[tuple[bytes, ...], list[int]] = {}
+    for i in range(count):
+        alike.setdefault(tuple(value[i].tobytes() for name, value in members.items() if name in shaping), []).append(i)
+    return [np.array(group) for group in alike.values()]
 
 
 def _rows(members: Members, errors: Errors, own: ErrorEstimate | None) -> list[Row]:
@@ -185,4 +213,8 @@ def _words(command: Any, report: dict[str, Any], dim: int) -> str:
     ]
     if "random" in report:
         lines.append(random_words(report["random"]))
-    return "\n".join([*lines, f"{report['seconds']:.1f} s."])
+    measured: list[Row] = [*rows, report["random"]["worst"]] if "random" in report else rows
+    worst = max(measured, key=lambda row: row["relative_l2"])
+    lines.append(f"{report['seconds']:.1f} s.")
+    picture = ["plot", command.run, *at_option(worst["parameters"]), "--out", "worst.png"]
+    return "\n".join([*lines, try_next(picture)])

@@ -25,7 +25,8 @@ def grammar_of(command: type) -> Grammar:
     Grammar(positional=('RUN',), options={'--help': None, '--json': None})
     """
     hints = get_type_hints(command, include_extras=True)
-    positional, options = [], {"--help": None}
+    positional: list[str] = []
+    options: dict[str, str | None] = {"--help": None}
     for field in dataclasses.fields(command):
         kind, *marks = (
             get_args(hints[field.name]) if hasattr(hints[field.name], "__metadata__") else [hints[field.name]]

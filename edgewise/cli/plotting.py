@@ -5,7 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from edgewise import plot, plot_space, plot_training
-from edgewise.cli.output import check_file
+from edgewise.cli.output import check_file, to_json
+from edgewise.cli.progress import say_what_space_costs, try_next
 from edgewise.cli.runs import choose_members, find_run, middle, open_run
 from edgewise.evaluation import reference
 from edgewise.files import write
@@ -27,7 +28,11 @@ def run(command: Any) -> None:
         )
     figure = _history(command) if command.history else _field(command)
     save(figure, command.out)
+    if command.json:
+        print(to_json({"run": command.run, "written": str(command.out)}))
+        return
     print(f"Wrote {command.out}.")
+    print(try_next(["evaluate", command.run, "--random", "50"]))
 
 
 def save(figure: Any, path: Any) -> None:
@@ -53,6 +58,8 @@ def _field(command: Any) -> Any:
         raise ValueError(f"`--at` asks for {count} members; a picture shows at most {MOST_MEMBERS}. Ask for fewer.")
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
     solution = operator(extrapolate=True, **given)
+    if not command.json:
+        say_what_space_costs(operator, count)
     truth = reference(solution) if operator.problem.exact is None else None
     dim = operator.problem.family.dim
     options: dict[str, Any] = {

@@ -7,9 +7,11 @@ import numpy as np
 
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, field_columns, grid_points, grid_shape, read_points, write_field
-from edgewise.cli.runs import choose_members, open_run
+from edgewise.cli.progress import say_what_space_costs, try_next
+from edgewise.cli.runs import at_option, choose_members, open_run
 from edgewise.estimate import obeys_maximum, refusal
 from edgewise.learn.operator import Operator
+from edgewise.learn.progress import watched
 from edgewise.plot_samples import MARGIN
 from edgewise.precision import enable_x64
 
@@ -34,8 +36,11 @@ def run(command: Any) -> None:
         points = read_points(command.points, operator.problem.family.dim)
     _check_size(count, len(points))
     known = refusal(operator.problem) is None
+    if known and not command.json:
+        say_what_space_costs(operator, count, solved=False)
     fields, estimates, refined = [], [], 0
-    for part in _solutions(operator, members, count, command.tol):
+    solutions = _solutions(operator, members, count, command.tol)
+    for part in watched(solutions, count, not command.json, "member", lambda part: len(part) if part.batched else 1):
         fields.append(np.atleast_2d(part(points)))
         refined += int(np.sum(part.stats["refined"])) if command.tol else 0
         if known:
@@ -71,6 +76,8 @@ def run(command: Any) -> None:
             f"Error {sure} {errors.max():.1e}{_refined_words(refined, count, command.tol)}; the column `error` has it."
         )
     print(f"Wrote {command.out}.")
+    first = at_option({name: value[0] for name, value in members.items()})
+    print(try_next(["plot", command.run, *first, "--out", str(command.out.with_suffix(".png"))]))
 
 
 def _refined_words(refined: int, count: int, tol: float | None) -> str:

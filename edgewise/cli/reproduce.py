@@ -14,6 +14,7 @@ from edgewise import __version__, plot, plot_training
 from edgewise.cli import reproduce_space, reproduce_sweep
 from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
+from edgewise.cli.progress import interruptible, try_next
 from edgewise.files import make_folder, write_text
 from edgewise.learn.operator import Operator
 from edgewise.precision import enable_x64
@@ -25,6 +26,7 @@ TITLES = {
     "helmholtz": "3D Helmholtz equation, two half-balls",
     "sweep": "2D Laplace equation, networks of 64 sizes",
 }
+STARTS_AGAIN = "nothing was written; the same command begins again."
 
 
 def run(command: Any) -> None:
@@ -40,7 +42,9 @@ def run(command: Any) -> None:
         raise FileExistsError(f"`{out}` holds results already. Name another `--out`, or pass `--overwrite`.")
     say = (lambda text: None) if command.json else (lambda text: print(text, file=sys.stderr, flush=True))
     make = {"helmholtz": _in_space, "sweep": _swept}.get(command.experiment, _in_the_plane)
-    report, text, figures = make(dataclasses.replace(command, out=out), say)
+    kept = "what is done is kept: the same command goes on." if command.experiment == "sweep" else STARTS_AGAIN
+    with interruptible(kept):
+        report, text, figures = make(dataclasses.replace(command, out=out), say)
     mode = " --full" if command.full else ""
     report |= {
         "experiment": command.experiment,
@@ -61,6 +65,18 @@ def run(command: Any) -> None:
     print(f"{text}\nWrote {', '.join(report['written'])}.")
     if missing:
         print(f"No pictures: {missing}")
+    print(try_next(*_next(command)))
+
+
+def _next(command: Any) -> list[list[str]]:
+    """What ships, measured; or all steps of the paper's recipe."""
+    preset = {"biharmonic": "biharmonic-star", "helmholtz": "helmholtz-halfballs"}.get(
+        command.experiment, "laplace-star"
+    )
+    full = (
+        [] if command.full else [["reproduce", command.experiment, "--full", "--out", f"out/full-{command.experiment}"]]
+    )
+    return [["evaluate", preset], *full]
 
 
 Figures = Callable[[], dict[str, Any]]

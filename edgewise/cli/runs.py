@@ -104,6 +104,16 @@ def middle(box: Box) -> tuple[Members, int]:
     return found, 1
 
 
+def at_option(parameters: dict[str, Any]) -> list[str]:
+    """One member as commands take it, to the last digit: rounded, a direction is no unit vector.
+
+    >>> at_option({"t": 1.5, "direction": np.array([0.0, 1.0])})
+    ['--at', 't=1.5, direction=[0.0, 1.0]']
+    """
+    listed = ", ".join(f"{name}={np.asarray(value).tolist()}" for name, value in parameters.items())
+    return ["--at", listed] if listed else []
+
+
 def describe(parameters: dict[str, Any]) -> str:
     """One member in words: `t = 1.15`."""
     listed = (f"{name} = {_short(value)}" for name, value in parameters.items())

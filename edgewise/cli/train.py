@@ -2,7 +2,6 @@
 
 import dataclasses
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,9 @@ import jax
 
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.problems import find_problem
+from edgewise.cli.progress import try_next
 from edgewise.cli.recipe_options import change
-from edgewise.cli.runs import describe, middle
+from edgewise.cli.runs import at_option, middle
 from edgewise.learn.building import check_problem
 from edgewise.learn.choices import NAMES, recipe
 from edgewise.learn.fit import prepare
@@ -33,12 +33,12 @@ def run(command: Any) -> int:
         # Not before: what is refused has no plan.
         if not command.json:
             print(f"`{command.out}` was finished already; nothing was trained." if was_finished else plan, flush=True)
-        operator = train(True)
-    except KeyboardInterrupt:
+        operator = train(not command.json)
+    except KeyboardInterrupt as stopped:
         # `fit` has saved where it was.
-        far = "" if (command.out / METRICS).is_file() else " before a step was finished"
-        print(f"\ninterrupted{far}; continue with: {_continuation(command)}", file=sys.stderr)
-        return 130
+        far = "" if (command.out / METRICS).is_file() else "no step was finished; "
+        stopped.add_note(f"{far}continue with: {_continuation(command)}")
+        raise
     files = [str(command.out / name) for name in FILES if (command.out / name).is_file()]
     if command.json:
         print(to_json(_report(command, operator, files) | {"was_finished": was_finished}))
@@ -97,10 +97,8 @@ def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any
 
 
 def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> str:
-    stats, out = operator.stats, shlex.quote(str(command.out))
-    box = operator.problem.parameters
-    at = describe({name: value[0] for name, value in middle(box)[0].items()}).replace(" = ", "=") if box.specs else ""
-    member = f" --at {shlex.quote(at)}" if at else ""
+    stats, out = operator.stats, str(command.out)
+    at = at_option({name: value[0] for name, value in middle(operator.problem.parameters)[0].items()})
     lines = ["", f"result    {operator.result}"]
     # A run that was saved from Python may know less of itself.
     if {"misfit", "misfit_max"} <= stats.keys():
@@ -115,9 +113,10 @@ def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> s
         [
             *lines,
             f"{kept:<9} {', '.join(files)}",
-            "\nTry next:",
-            f"  edgewise evaluate {out} --random 50",
-            f"  edgewise plot {out}{member} --out {shlex.quote(str(_picture(command.out)))}",
+            try_next(
+                ["evaluate", out, "--random", "50"],
+                ["plot", out, *at, "--out", str(_picture(command.out))],
+            ),
         ]
     )
 

@@ -18,7 +18,7 @@ from edgewise.learn import choices, recipes
 from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.curve_training import check_members
 from edgewise.learn.folder import Folder
-from edgewise.learn.loading import load
+from edgewise.learn.loading import continuation, load
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
@@ -126,6 +126,13 @@ def prepare(
                 return operator
             run = _Run(training_for(problem, recipe, int(seed)), int(seed), folder, callback, origin, reading)
             return run.go(progress, f"fit: {recipe}" if announced else "")
+        except KeyboardInterrupt as stopped:
+            stopped.add_note(
+                'fit: nothing was kept. With `out="runs/mine"` a run can be continued.'
+                if folder is None
+                else f"fit: the run in `{folder.path}` is kept; {continuation(folder.path)} continues it."
+            )
+            raise
         finally:
             if folder is not None:
                 folder.close()

@@ -1,0 +1,47 @@
+"""What commands that take long say: how long before they begin, what was kept when they are interrupted, what to try at the end."""
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterator
+
+from edgewise.learn.operator import Operator
+
+# Seconds a member in space takes on two cores, without and with edges: to estimate its error, and to solve and compare as well.
+ESTIMATED = {False: 20, True: 60}
+SOLVED = {False: 30, True: 120}
+
+
+def say_what_space_costs(operator: Operator, count: int, solved: bool = True) -> None:
+    """In the plane a bar moves soon enough; in space the first member alone takes long."""
+    family = operator.problem.family
+    if family.dim == 2:
+        return
+    seconds = count * (SOLVED if solved else ESTIMATED)[getattr(family, "has_edges", False)]
+    what = (
+        "solved with more nodes than the operator has, and its error estimated" if solved else "estimated in its error"
+    )
+    told = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds} s"
+    print(f"In space every member is {what}: about {told} on two cores, {count} in all.", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def interruptible(words: str) -> Iterator[None]:
+    """Ctrl-C says these words: what was kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(words)
+        raise
+
+
+def try_next(*commands: list[str]) -> str:
+    """The last lines of a command.
+
+    >>> print(try_next(["list"], ["info", "my run"]))
+    <BLANKLINE>
+    Try next:
+      edgewise list
+      edgewise info 'my run'
+    """
+    return "\n".join(["\nTry next:", *(f"  {shlex.join(['edgewise', *command])}" for command in commands)])
