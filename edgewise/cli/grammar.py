@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -64,7 +65,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         return None
     name, *left = args
     if name.startswith("-"):
-        return f"`{name}` stands before any command. Write the command first, as in `edgewise list {name}`, or `edgewise --help`."
+        return f"`{name}` stands before any command. Write `edgewise COMMAND {name}`; `edgewise --help` lists the commands."
     if name not in commands:
         listed = ", ".join(commands)
         return f"No command is called `{name}`.{_guess(name, commands)} There are {listed}; `edgewise --help` describes them."
@@ -72,12 +73,14 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
     described = f"`edgewise {name} --help` describes them."
     while left:
         word = left.pop(0)
-        if not word.startswith("--"):
-            given += [] if word == "-h" else [word]
+        if word == "-h":
+            continue
+        if not re.match(r"--|-[a-zA-Z]", word):
+            given.append(word)
             continue
         option, equals, _ = word.partition("=")
-        # As underscores or hyphens, both are read.
-        option = f"--{option[2:].replace('_', '-')}"
+        # Underscores are read as hyphens.
+        option = option.replace("_", "-")
         if option not in grammar.options:
             known = ", ".join(grammar.options)
             return f"`edgewise {name}` has no option `{option}`.{_guess(option, grammar.options)} It has {known}; {described}"
@@ -91,9 +94,11 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
                 )
             left.pop(0)
     if len(given) > len(grammar.positional):
-        takes = " ".join(grammar.positional) or "no arguments"
+        takes = "".join(f"{kind} and " for kind in grammar.positional)
         extra = given[len(grammar.positional)]
-        return f"`edgewise {name}` takes {takes} and options, got also `{extra}`. Leave it out, or quote what has spaces in it."
+        return (
+            f"`edgewise {name}` takes {takes}options, got also `{extra}`. Leave it out, or quote what has spaces in it."
+        )
     return None
 
 

@@ -53,9 +53,13 @@ def random_members(box: Box, count: int, seed: int) -> dict[str, np.ndarray]:
     (5,)
     """
     _check_count(count, "A random choice")
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"The seed must be a whole number from 0 to {2**32 - 1}, got {seed}. Write `--seed 0`.")
+    check_seed(seed)
     return {name: np.asarray(values) for name, values in box.sample(jax.random.key(seed), count).items()}
+
+
+def check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"`--seed` must be a whole number from 0 to {2**32 - 1}, got {seed}. Write `--seed 0`.")
 
 
 def _parse(text: str, box: Box) -> tuple[dict[str, np.ndarray], int]:

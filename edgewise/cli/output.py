@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: 
     if path.exists() and not overwrite:
         raise ValueError(f"`--out {path}` exists already. Name another file, or pass --overwrite.")
     make_folder(path.parent)
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(
+            f"You may not write to the folder `{path.parent}` of `--out {path}`. Name a file in another."
+        )
 
 
 def to_json(value: Any) -> str:

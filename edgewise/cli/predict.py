@@ -25,6 +25,11 @@ def run(command: Any) -> None:
     if (command.points is None) == (command.grid is None):
         given = "neither `--points` nor `--grid`" if command.points is None else "both `--points` and `--grid`"
         raise ValueError(f"Got {given}; expected one of them. Write `--points points.csv` or `--grid 200`.")
+    if command.tol is not None and not 0 < command.tol < np.inf:
+        said = (
+            f"`--tol` must be a positive number, the error that is allowed in the unit of the field, got {command.tol}"
+        )
+        raise ValueError(f"{said}. Write `--tol 1e-6`.")
     check_output(command.out, command.overwrite)
     operator = open_run(command.run, command.problem)
     members, count = choose_members(command.at, operator.problem.parameters, extrapolate=command.extrapolate)
@@ -72,16 +77,19 @@ def run(command: Any) -> None:
     print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
     if errors is not None:
         sure = "at most" if obeys_maximum(operator.problem) and operator.problem.family.dim == 2 else "estimated as"
-        print(
-            f"Error {sure} {errors.max():.1e}{_refined_words(refined, count, command.tol)}; the column `error` has it."
-        )
+        above = int(np.sum(errors > (command.tol or np.inf)))
+        refinement = _refined_words(refined, above, count, command.tol)
+        print(f"Error {sure} {errors.max():.1e}{refinement}; the column `error` has it.")
     print(f"Wrote {command.out}.")
     first = at_option({name: value[0] for name, value in members.items()})
     print(try_next(["plot", command.run, *first, "--out", str(command.out.with_suffix(".png"))]))
 
 
-def _refined_words(refined: int, count: int, tol: float | None) -> str:
-    return "" if tol is None else f", {refined} of {count} members refined to be within {tol:g}"
+def _refined_words(refined: int, above: int, count: int, tol: float | None) -> str:
+    if tol is None:
+        return ""
+    left = f", {above} of which are still above it: more than rounding or the nodes allow" if above else ""
+    return f", {refined} of {count} members refined to be within {tol:g}{left}"
 
 
 def _check_size(members: int, points: int) -> None:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from edgewise import __version__, plot, plot_training
 from edgewise.cli import reproduce_space, reproduce_sweep
+from edgewise.cli.members import check_seed
 from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
 from edgewise.cli.progress import interruptible, try_next
@@ -34,6 +35,7 @@ def run(command: Any) -> None:
     if command.experiment not in TITLES:
         known = ", ".join(TITLES)
         raise ValueError(f"No experiment is called {command.experiment!r}; there are {known}. Name one of them.")
+    check_seed(command.seed)
     if command.quick and command.full:
         raise ValueError("`--quick` and `--full` exclude each other; got both. Leave one out.")
     out = command.out or Path(f"out/reproduce-{command.experiment}")

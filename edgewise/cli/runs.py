@@ -25,13 +25,14 @@ Members = dict[str, np.ndarray]
 def find_run(text: str) -> Path:
     """The folder of a run; one of that path comes before an operator of that name."""
     path = Path(text)
-    if path.is_dir():
+    # Nothing at all would be the folder one is in.
+    if text and path.is_dir():
         if not (path / CONFIG).is_file():
             raise ValueError(f"`{path}` has no {CONFIG}: it is not a run. Name a folder that `edgewise train` wrote.")
         return path
     if text in shipped():
         return folder(text)
-    if path.exists():
+    if text and path.exists():
         raise ValueError(f"`{path}` is a file; a run is a folder. Name the folder it lies in.")
     raise ValueError(_no_run(text))
 

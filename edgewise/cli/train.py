@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from edgewise.cli.members import check_seed
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.problems import find_problem
 from edgewise.cli.progress import try_next
@@ -61,6 +62,7 @@ def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
     seed = command.seed
     if seed is None:
         seed = 0 if stored is None else stored["seed"]
+    check_seed(seed)
     if stored is not None and command.recipe is None and not command.changes:
         return from_dict(stored["recipe"], command.out / CONFIG), seed
     return change(recipe(command.recipe or "default", problem), command.changes), seed

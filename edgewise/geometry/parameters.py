@@ -86,7 +86,7 @@ class Direction:
         worst = np.argmax(np.abs(norms - 1))
         if np.abs(norms - 1).flat[worst] <= 1e-6:
             return None
-        cure = "divide it by its length" if norms.flat[worst] > 0 else "it points nowhere"
+        cure = "divide it by its length" if norms.flat[worst] > 0 else f"it points nowhere, unlike {example(self)}"
         return f" must be a unit vector, got one of length {norms.flat[worst]:.6g}; {cure}"
 
     def sample(self, key: PRNGKeyArray, count: int) -> Array:

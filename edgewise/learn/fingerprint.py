@@ -24,22 +24,21 @@ def take(problem: Problem) -> dict[str, Any]:
     return {"parameters": given, **_values(problem, given)}
 
 
-def compare(problem: Problem, stored: dict[str, Any], path: Path) -> None:
-    """Raises if the problem is not the one that was written down."""
+def compare(problem: Problem, stored: dict[str, Any], path: Path, name: str | None) -> None:
+    """Raises if the problem is not the one that was written down, under this name."""
+    cure = f"Hand over the problem it was trained for{f', `{name}`' if name else ''}."
     given = stored.get("parameters")
     names = set(problem.parameters.names)
     if not isinstance(given, dict) or set(given) != names:
         listed = ", ".join(sorted(given)) if isinstance(given, dict) else "none"
         raise ValueError(
             f"The run in `{path}` has the parameters {listed or 'none'}; the problem has {', '.join(sorted(names)) or 'none'}. "
-            "Hand over the problem it was trained for."
+            + cure
         )
     try:
         found = _values(problem, given)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"The members written down in `{path}` do not fit this problem: {error}. Hand over the problem it was trained for."
-        ) from None
+        raise ValueError(f"The members written down in `{path}` do not fit this problem: {error}. {cure}") from None
     for what, values in found.items():
         try:
             expected = np.asarray(stored.get(what), float)
@@ -48,9 +47,7 @@ def compare(problem: Problem, stored: dict[str, Any], path: Path) -> None:
         actual = np.asarray(values)
         size = np.max(np.abs(expected), initial=1e-300)
         if expected.shape != actual.shape or not np.max(np.abs(actual - expected)) <= TOLERANCE * size:
-            raise ValueError(
-                f"The run in `{path}` was trained for another problem: its {what} differs. Hand over the problem it was trained for."
-            )
+            raise ValueError(f"The run in `{path}` was trained for another problem: its {what} differs. {cure}")
 
 
 def _values(problem: Problem, given: dict[str, list]) -> dict[str, list]:

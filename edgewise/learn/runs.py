@@ -55,7 +55,8 @@ def describe(problem: Problem, recipe: Recipe, seed: int, origin: Mapping[str, s
 
 def compare(problem: Problem, config: dict[str, Any], path: Path) -> None:
     """Raises if the problem is not the one that the run was trained for."""
-    fingerprint.compare(problem, config["members"], path)
+    name = config["problem"].get("preset") or config["problem"].get("file")
+    fingerprint.compare(problem, config["members"], path, name)
     # A network sees where in its box a parameter lies, and which comes first.
     if list(config["box"].items()) != list(_box(problem).items()):
         trained, given = (", ".join(f"{k} in {v}" for k, v in box.items()) for box in (config["box"], _box(problem)))
