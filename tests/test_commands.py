@@ -1,6 +1,7 @@
 """Commands about a trained operator: train, info, evaluate, predict, plot. One small run serves them all."""
 
 import json
+import re
 
 import jax
 import jax.numpy as jnp
@@ -9,13 +10,13 @@ import pytest
 
 import edgewise as ew
 from edgewise.cli import main
-from edgewise.cli.evaluate import default_members
+from edgewise.cli.evaluate import _parts, default_members
 from edgewise.cli.members import random_members
 from edgewise.cli.runs import middle
 from edgewise.evaluation import measure
 from edgewise.learn import fit as fitting
-from edgewise.learn import loading
-from edgewise.learn.operator import FitResult
+from edgewise.learn import loading, progress
+from edgewise.learn.operator import FitResult, Operator
 
 FILE = """
 import jax.numpy as jnp
@@ -290,3 +291,55 @@ def test_middle_of_every_kind_of_parameter():
     expected = {"t": [1.5], "v": [[1, 3]], "d": [[1, 0]], "e": [[0, 1]], "a": [0]}
     assert {name: value.tolist() for name, value in members.items()} == expected
     assert set(random_members(box, 3, 0)) == set(expected)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["list"],
+        ["doctor"],
+        ["info", "run"],
+        ["evaluate", "run", "--grid", "9", "--random", "2"],
+        ["predict", "run", "--at", "t=0.5", "--grid", "9", "--out", "json.csv"],
+        ["plot", "run", "--resolution", "12", "--out", "json.png"],
+        ["train", "mine.py:problem", "--out", "json", *OPTIONS],
+    ],
+    ids=lambda args: args[0],
+)
+def test_under_json_there_is_json_and_nothing_else(here, capsys, args):
+    assert main([*args, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) and err == ""
+
+
+def test_members_that_are_done_are_counted_and_the_rest_is_estimated(here, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    assert main(["predict", "run", "--at", "t=0:1:40", "--grid", "5", "--out", "counted.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"member 32/40, \d+ s, about \d+ s left\n", err)
+    assert out.endswith("Try next:\n  edgewise plot run --at t=0.0 --out counted.png\n")
+    assert main(["evaluate", "run", "--grid", "9", "--random", "20"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"member 10/20, \d+ s, about \d+ s left\n", err) and "  edgewise plot run --at t=" in out
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict", "plot"])
+def test_interrupted_commands_leave_nothing_behind_and_say_so(here, capsys, monkeypatch, command):
+    def stop(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Operator, "__call__", stop)
+    before = sorted(here.iterdir())
+    args = {"predict": ["--at", "t=0.5", "--grid", "5", "--out", "none.csv"], "plot": ["--out", "none.png"]}
+    assert main([command, "run", *args.get(command, [])]) == 130
+    assert capsys.readouterr() == ("", "\nedgewise: interrupted; nothing was written.\n")
+    assert sorted(here.iterdir()) == before
+
+
+def test_members_in_space_that_share_a_matrix_are_measured_together():
+    box = {"t": np.array([1.0, 2.0, 1.0]), "direction": np.eye(3)}
+    waves = ew.preset("helmholtz-halfballs")
+    assert [part.tolist() for part in _parts(waves, box)] == [[0, 2], [1]]
+    # In the plane all parts are of one size; the last member comes again.
+    parts = _parts(ew.preset("laplace-star"), {"t": np.linspace(1, 2, 17)})
+    assert [part.tolist() for part in parts] == [list(range(9)), [*range(9, 17), 16]]

@@ -55,8 +55,10 @@ def test_interrupted_by_a_person(name, save_every, whole, tmp_path, monkeypatch)
         if len(seen) == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stopped:
         ew.fit(PROBLEM, recipe, out=path, callback=interrupt)
+    (note,) = stopped.value.__notes__
+    assert f"the run in `{path}` is kept" in note and f"`fit(..., out='{path}', resume=True)` continues it" in note
     halfway = ew.load(path, PROBLEM)
     assert halfway.result.code == "interrupted" and "after step" in str(halfway.result)
     assert "resume=True" in str(halfway.result) and len(halfway.history) == 2
@@ -66,6 +68,15 @@ def test_interrupted_by_a_person(name, save_every, whole, tmp_path, monkeypatch)
     # Finished, it is only read.
     assert_same(resumed(path, recipe), whole[name])
     assert_same(ew.load(path, PROBLEM), whole[name])
+
+
+def test_interrupted_without_a_folder_says_how_to_keep_a_run():
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        ew.fit(PROBLEM, RECIPES["gauss-newton"], callback=interrupt)
+    assert 'nothing was kept. With `out="runs/mine"`' in stopped.value.__notes__[0]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit("mine")], ids=["an error", "an exit"])

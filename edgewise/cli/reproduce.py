@@ -27,7 +27,7 @@ TITLES = {
     "helmholtz": "3D Helmholtz equation, two half-balls",
     "sweep": "2D Laplace equation, networks of 64 sizes",
 }
-STARTS_AGAIN = "nothing was written; the same command begins again."
+STARTS_AGAIN = "what was begun is not kept; the same command begins again."
 
 
 def run(command: Any) -> None:
@@ -42,11 +42,20 @@ def run(command: Any) -> None:
     make_folder(out)
     if (out / "results.md").exists() and not command.overwrite:
         raise FileExistsError(f"`{out}` holds results already. Name another `--out`, or pass `--overwrite`.")
+    kept = (
+        "what is done is kept: the same command, without `--overwrite`, goes on."
+        if command.experiment == "sweep"
+        else STARTS_AGAIN
+    )
+    with interruptible(kept):
+        _run(dataclasses.replace(command, out=out))
+
+
+def _run(command: Any) -> None:
+    out = command.out
     say = (lambda text: None) if command.json else (lambda text: print(text, file=sys.stderr, flush=True))
     make = {"helmholtz": _in_space, "sweep": _swept}.get(command.experiment, _in_the_plane)
-    kept = "what is done is kept: the same command goes on." if command.experiment == "sweep" else STARTS_AGAIN
-    with interruptible(kept):
-        report, text, figures = make(dataclasses.replace(command, out=out), say)
+    report, text, figures = make(command, say)
     mode = " --full" if command.full else ""
     report |= {
         "experiment": command.experiment,

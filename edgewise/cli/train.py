@@ -16,6 +16,7 @@ from edgewise.cli.runs import at_option, middle
 from edgewise.learn.building import check_problem
 from edgewise.learn.choices import NAMES, recipe
 from edgewise.learn.fit import prepare
+from edgewise.learn.loading import folder, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
@@ -82,8 +83,17 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
             f"trained   on {collocation_words(chosen)}, at most {optimiser.steps} steps of {optimiser.name}",
             f"device    {jax.devices()[0].device_kind}",
             f"folder    {command.out}{state}",
+            *_time_before(command.problem),
         ]
     )
+
+
+def _time_before(name: str) -> list[str]:
+    """What is known of the time before the first step: that of the operator that ships. A step later, progress says more."""
+    stats = read_config(folder(name)).get("stats") or {} if name in shipped() else {}
+    if not {"steps", "seconds", "device"} <= stats.keys():
+        return []
+    return [f"time      the operator that ships took {stats['seconds']:.0f} s on {stats['device']}"]
 
 
 def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:
