@@ -23,7 +23,7 @@ class Progress:
         self.start, self.first, self.last = time.perf_counter(), done, -PAUSE if self.trains else 0.0
         self.sure = "at most" if self.trains else "about"
         is_terminal = sys.stderr.isatty()
-        options: dict[str, Any] = {} if self.trains else {"leave": False, "delay": 1.0}
+        options: dict[str, Any] = {} if self.trains else {"leave": False}
         self.bar = (
             tqdm(total=total, initial=done, unit=unit, dynamic_ncols=True, **options)
             if show is not False and is_terminal
