@@ -14,11 +14,12 @@ import pytest
 
 import edgewise as ew
 from edgewise import plot
-from edgewise.cli import demo, doctor, main
+from edgewise.cli import demo, doctor, main, reproduce
+from edgewise.cli.progress import say_what_space_costs
 from edgewise.learn.fit import fit
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("demo", "doctor", "evaluate", "info", "list", "plot", "predict", "train")
+COMMANDS = ("completion", "demo", "doctor", "evaluate", "info", "list", "plot", "predict", "reproduce", "train")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -143,6 +144,41 @@ def test_demo_refuses_a_file_as_folder_before_it_computes(tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == "" and "expected a folder" in said.err and "Traceback" not in said.err
     assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("args", "kept"),
+    [
+        (["demo"], "nothing is half written; the same command begins again"),
+        (["reproduce", "laplace"], "what was begun is not kept; the same command begins again"),
+        (["reproduce", "sweep"], "what is done is kept: the same command, without `--overwrite`, goes on"),
+    ],
+    ids=" ".join,
+)
+def test_an_interruption_says_what_was_kept(args, kept, tmp_path, capsys, monkeypatch):
+    def stop(*args, **options):
+        raise KeyboardInterrupt
+
+    for module, name in ((demo, "fit"), (reproduce, "_in_the_plane"), (reproduce, "_swept")):
+        monkeypatch.setattr(module, name, stop)
+    assert main([*args, "--out", str(tmp_path)]) == 130
+    assert f"edgewise: interrupted; {kept}." in capsys.readouterr().err.replace(", `edgewise train`", ".")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "words"),
+    [
+        ("helmholtz-halfballs", 1, "about 3 minutes on one core for 1 member.\n"),
+        ("helmholtz-ellipsoids", 1, "about 80 s on one core for 1 member.\n"),
+        ("helmholtz-ellipsoids", 50, "minutes on one core for 50 members.\n"),
+        ("laplace-star", 50, ""),
+    ],
+)
+def test_what_members_in_space_cost_is_said_before(name, count, words, capsys):
+    say_what_space_costs(ew.pretrained(name), count)
+    said = capsys.readouterr().err
+    assert said.endswith(words) and bool(said) == bool(words)
 
 
 def test_figure_of_an_exterior_field_without_truth():
