@@ -15,8 +15,7 @@ from edgewise.cli.grammar import complaint
 
 DESCRIPTION = """Solve parametric boundary value problems on the boundary alone.
 
-`edgewise COMMAND --help` says what a command takes, `edgewise --version` the version. With `--json` a command prints JSON and nothing
-else; what went wrong is on standard error, and the exit status is not 0. `edgewise completion bash` completes words in the shell."""
+Begin with `edgewise demo`; `edgewise COMMAND --help` says what a command takes."""
 
 Json = tyro.conf.FlagCreatePairsOff[bool]
 
