@@ -19,18 +19,18 @@ demo: ## Learn, solve and draw one problem into out/demo
 	$(py) -m edgewise demo --out out/demo
 
 test: ## Run the quick tests
-	@tools/bootstrap plot test
+	@tools/bootstrap plot io test
 	$(pytest) -m "not slow" $(ARGS)
 
 test-slow: ## Run the tests marked slow, within an hour
-	@tools/bootstrap plot test
+	@tools/bootstrap plot io test
 	$(pytest) -m slow $(ARGS)
 
 # What the tests have compiled, examples and documents need not compile again.
 check: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 check: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0.2
 check: ## Check style, types, doctests, examples, documents and the wheel
-	@tools/bootstrap plot test all dev
+	@tools/bootstrap plot io test all dev
 	$(py) -m ruff format --check .
 	$(py) -m ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright

@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from edgewise import precision as precision
     from edgewise import testing as testing
+    from edgewise.export import to_xarray as to_xarray
+    from edgewise.export import write as write
     from edgewise.geometry import Airfoil as Airfoil
     from edgewise.geometry import Angle as Angle
     from edgewise.geometry import Box as Box
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from edgewise.solver import solve as solve
 
 _HOME = {
+    "export": ["to_xarray", "write"],
     "geometry": [
         "Airfoil",
         "Angle",

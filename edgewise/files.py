@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,15 @@ def write(path: Path, save: Callable[[BinaryIO], Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     write(path, lambda file: file.write(text.encode()))
+
+
+def write_by_name(path: Path, save: Callable[[Path], Any]) -> None:
+    """As `write`, for libraries that open files themselves: `save` writes to the name it is given, elsewhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / path.name
+        save(made)
+        with made.open("rb") as source:
+            write(path, lambda file: shutil.copyfileobj(source, file))
 
 
 def is_unfinished(name: str, of: tuple[str, ...]) -> bool:

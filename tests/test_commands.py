@@ -240,6 +240,35 @@ def test_predict(here, said):
     said("predict", "run", "--at", "t=1.5", "--extrapolate", "--grid", "4", "--out", "beyond.csv")
 
 
+def test_predict_meshes_and_datasets(here, said):
+    """The numbers of the table that `predict` writes, in the formats of other programs; and points from any of them."""
+    meshio, xarray = pytest.importorskip("meshio"), pytest.importorskip("xarray")
+    args = ["predict", "run", "--at", "t=0:1:3", "--grid", "9"]
+    said(*args, "--out", "io/all.npz")
+    table = dict(np.load(here / "io/all.npz"))
+    u = table["u"].reshape(table["shape"])
+    out = said(*args, "--out", "io/field.vtu", "--boundary", "io/edge.nc")
+    assert "Wrote io/field.pvd, and 3 files that it names." in out and "Wrote io/edge.nc." in out
+    for i, values in enumerate(u):
+        mesh = meshio.vtu.read(str(here / f"io/field_{i}.vtu"))
+        assert set(mesh.point_data["u"]) <= set(values.ravel()) and len(mesh.point_data["u"]) > 9
+    with xarray.open_dataset(here / "io/edge.nc") as edge:
+        assert edge.density.dims == ("member", "node") and edge.t.values.tolist() == [0, 0.5, 1]
+    report = json.loads(said(*args, "--out", "io/field.nc", "--boundary", "io/edge.vtu", "--json"))
+    assert (report["written"], report["boundary"]) == ("io/field.nc", "io/edge.pvd")
+    with xarray.open_dataset(here / "io/field.nc") as field:
+        np.testing.assert_array_equal(field.u, u)
+        np.testing.assert_array_equal(field.t, [0, 0.5, 1])
+    # The same points again, from every format.
+    args = ["predict", "run", "--at", "t=0:1:3", "--out", "io/again.npz", "--overwrite", "--points"]
+    said(*args, "io/field.nc")
+    np.testing.assert_array_equal(np.load(here / "io/again.npz")["u"].reshape(u.shape), u)
+    said(*args, "io/field_0.vtu")
+    mesh = meshio.vtu.read(str(here / "io/field_0.vtu"))
+    again = np.load(here / "io/again.npz")["u"].reshape(3, -1)
+    np.testing.assert_allclose(again[0], mesh.point_data["u"], rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("suffix", ["png", pytest.param("svg", marks=pytest.mark.slow)])
 def test_plot(here, said, suffix):
     pytest.importorskip("matplotlib")

@@ -121,8 +121,10 @@ CALLS = {
     "no points": ([*PREDICT, "--points", "gone.csv"], ["`gone.csv` does not exist", "Name a .csv or .npz file"], 1),
     "points of space": ([*PREDICT, "--points", "space.csv"], ["space.csv", "3 columns; expected 2", "header"], 1),
     "no tolerance": ([*GRID, "--tol", "0"], ["`--tol` must be a positive number", "got 0.0", "`--tol 1e-6`"], 1),
-    "unknown ending": (["predict", "run", "--grid", "9", "--out", "u.txt"], ["u.txt", "--out field.csv"], 1),
+    "unknown ending": (["predict", "run", "--grid", "9", "--out", "u.txt"], ["u.txt", ".vtu and .nc", "--out field.csv"], 1),
     "kept": (["predict", "run", "--grid", "9", "--out", "kept.csv"], ["exists already", "--overwrite"], 1),
+    "kept boundary": ([*GRID, "--boundary", "kept.csv"], ["`--boundary kept.csv` exists already", "--overwrite"], 1),
+    "one file for both": ([*GRID, "--boundary", "new.csv"], ["both `new.csv`", "two files"], 1),
     "a place that is none": (
         ["demo", "--out", "mine.py/demo"],
         ["mine.py/demo", "could not be made", "Name one in"],

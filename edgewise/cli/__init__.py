@@ -145,19 +145,23 @@ class Plot:
 
 @dataclasses.dataclass(frozen=True)
 class Predict:
-    """Write the field of an operator at points of a file or of a grid."""
+    """Write the field of an operator at points of a file or of a grid, for ParaView, xarray or a spreadsheet."""
 
     run: Run
     """The folder of a run, or the name of an operator that ships."""
     out: Path
-    """The file to write, .csv or .npz: columns x, y[, z], u (or u_re, u_im), error, and the parameters first where there are
-    several members. Of a grid, .npz has its `shape` too: `u.reshape(shape)` has y along its rows."""
+    """The file to write: .vtu for ParaView, of several members a .pvd with a .vtu each; .nc for xarray; .csv or .npz with columns x, y[, z],
+    u (or u_re, u_im), error, and the parameters first where there are several members. Of a grid, .npz has its `shape` too:
+    `u.reshape(shape)` has y along its rows."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Points to read: a .csv file with the columns x, y[, z], or an .npz file."""
+    """Points to read: a .csv file with the columns x, y[, z], an .npz file, a .vtu file, whose cells a .vtu file to write keeps, or an
+    .nc file."""
     grid: Count = None
     """Instead of points: a grid around the boundary with so many along its longer side."""
+    boundary: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the boundary with its density too, to a file with one of the endings of `--out`."""
     tol: Error = None
     """The error that is allowed, in the unit of the field: members whose estimate is above it are refined."""
     extrapolate: Flag = False

@@ -1,150 +1,49 @@
-"""Where a field is read, and the file it goes to: points from a table or a grid, columns to CSV or NPZ."""
+"""Where a field is read: points from a table, a mesh or a dataset."""
 
 import csv
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from edgewise.cli.output import check_file
-from edgewise.files import write
+from edgewise.export import SUFFIXES, check_ending, files_of
+from edgewise.export_netcdf import xarray_or_words
+from edgewise.export_table import AXES
+from edgewise.export_vtu import meshio_or_words
 
-AXES = "xyz"
-SUFFIXES = (".csv", ".npz")
-MOST_POINTS = 10**7
-# What a parameter's column must not be called: columns of the field, and what `np.savez` means by its own keywords.
-TAKEN = frozenset({"x", "y", "z", "u", "u_re", "u_im", "error", "file", "allow_pickle", "shape"})
-ROWS_AT_ONCE = 100_000
+NAMES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
-def read_points(path: Path, dim: int) -> np.ndarray:
-    """Points of shape (m, dim).
+def read_points(path: Path, dim: int) -> Any:
+    """Points of shape (m, dim), or a grid of them; or a mesh of meshio's.
 
     From `.csv`: a header with the columns x, y[, z], others ignored; or no header and exactly `dim` columns. Blank lines and
     what follows a `#` are skipped. From `.npz`: an array `points` of shape (m, dim), or arrays x, y[, z] of equal shapes.
-    What `write_field` wrote can be read.
+    From `.nc`: variables x, y[, z], those of a grid along axes of their own. From `.vtu`: the mesh. What `predict` wrote can be read.
     """
     _check_suffix(path, "Save the points as one of these")
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise ValueError(f"The file of points `{path}` {what}. Name a .csv or .npz file.")
-    points = _read_npz(path, dim) if path.suffix.lower() == ".npz" else _read_csv(path, dim)
-    if not len(points):
+        raise ValueError(f"The file of points `{path}` {what}. Name a {NAMES} file.")
+    read = {".csv": _read_csv, ".npz": _read_npz, ".vtu": _read_vtu, ".nc": _read_netcdf}[path.suffix.lower()]
+    points = read(path, dim)
+    if not len(getattr(points, "points", points)):
         raise ValueError(f"`{path}` has no points; expected at least one. Add one, such as `{_line(dim)}`.")
     return points
 
 
-def grid_points(boundary_points: np.ndarray, resolution: int, margin: float) -> np.ndarray:
-    """A grid around points of a boundary, (..., d): `resolution` points along the longest side, x running fastest.
-
-    The margin is in lengths of the longest side. Shorter sides have as many points as keep the spacing nearly equal, but
-    two at least.
-
-    >>> grid_points(np.array([[0.0, 0.0], [2.0, 1.0]]), 3, 0.0).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]
-    """
-    if resolution < 2:
-        raise ValueError(f"A grid needs 2 points or more a side, got {resolution}. Write `--grid 200`.")
-    if not (math.isfinite(margin) and margin >= 0):
-        raise ValueError(f"The margin of a grid must be 0 or more, got {margin}. Write `--margin 0.5`.")
-    dim = boundary_points.shape[-1]
-    flat = np.asarray(boundary_points, float).reshape(-1, dim)
-    low, high = flat.min(axis=0), flat.max(axis=0)
-    room = margin * np.max(high - low)
-    low, high = low - room, high + room
-    spacing = np.max(high - low) / (resolution - 1)
-    counts = [max(2, 1 + round(float(side / spacing))) for side in high - low]
-    if math.prod(counts) > MOST_POINTS:
-        raise ValueError(
-            f"A grid of {' x '.join(map(str, counts))} has {math.prod(counts)} points; expected at most {MOST_POINTS}. "
-            f"Write `--grid {int(MOST_POINTS ** (1 / dim))}` or less."
-        )
-    sides = [np.linspace(*side) for side in zip(low, high, counts, strict=True)]
-    # The last axis outermost, so that the first runs fastest.
-    mesh = np.meshgrid(*reversed(sides), indexing="ij")
-    return np.stack([axis.ravel() for axis in reversed(mesh)], axis=-1)
-
-
-def grid_shape(points: np.ndarray) -> tuple[int, ...]:
-    """The shape of what `grid_points` gave, its last axis first: a column of it is reshaped to an image by this.
-
-    >>> grid_shape(grid_points(np.array([[0.0, 0.0], [2.0, 1.0]]), 3, 0.0))
-    (2, 3)
-    """
-    return tuple(len(np.unique(coordinate)) for coordinate in reversed(points.T))
-
-
-def field_columns(parameters: Mapping[str, Any], points: Any, values: Any, errors: Any = None) -> dict[str, np.ndarray]:
-    """The columns x, y[, z] and u, or u_re and u_im, of values of shape (m,) or (members, m) at points (m, d).
-
-    With one error a member, the column `error` behind them.
-
-    Of several members, one after the other, the parameters come first: `name`, or `name_0`, `name_1`, ... of a vector. They
-    have a leading member axis. A parameter called like a column of the field is `parameter_name`.
-
-    >>> columns = field_columns({"t": np.array([1.0, 2.0])}, np.array([[0.5, 0.25]]), np.array([[3.0], [4.0]]))
-    >>> {name: column.tolist() for name, column in columns.items()}
-    {'t': [1.0, 2.0], 'x': [0.5, 0.5], 'y': [0.25, 0.25], 'u': [3.0, 4.0]}
-    """
-    points, values = np.asarray(points), np.atleast_2d(np.asarray(values))
-    members, count = values.shape
-    columns: dict[str, np.ndarray] = {}
-    if members > 1:
-        for name, value in parameters.items():
-            value = np.asarray(value)
-            for index in np.ndindex(value.shape[1:]):
-                column = "_".join([name, *map(str, index)])
-                while column in TAKEN or column in columns:
-                    column = f"parameter_{column}"
-                columns[column] = np.repeat(value[(slice(None), *index)], count)
-    for axis, coordinate in zip(AXES, points.T, strict=False):
-        columns[axis] = np.tile(coordinate, members)
-    flat = values.ravel()
-    if np.iscomplexobj(flat):
-        columns["u_re"] = flat.real
-        # A real NaN in a complex array has imaginary part 0, which would read as a value.
-        columns["u_im"] = np.where(np.isnan(flat), np.nan, flat.imag)
-    else:
-        columns["u"] = flat
-    if errors is not None:
-        # NaN where the field is: nothing is known there.
-        columns["error"] = np.where(np.isnan(flat), np.nan, np.repeat(np.asarray(errors, float), count))
-    return columns
-
-
-def check_output(path: Path, overwrite: bool) -> None:
-    check_file(path, SUFFIXES, overwrite, "field.csv")
-
-
-def write_field(
-    path: Path, columns: dict[str, np.ndarray], overwrite: bool, shape: tuple[int, ...] | None = None
-) -> None:
-    """Writes columns of equal lengths: `.csv` with a header and every digit of each number, or `.npz` with an array each.
-
-    The `shape` of a grid goes to `.npz` as an array of that name; `.csv` has no place for it.
-    """
-    check_output(path, overwrite)
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) != 1:
-        raise ValueError(f"The columns of `{path}` must have equal lengths, got {lengths}. Give each as many entries.")
-    if path.suffix.lower() == ".npz":
-        arrays: dict[str, Any] = columns if shape is None else {**columns, "shape": np.array(shape)}
-        write(path, lambda file: np.savez_compressed(file, **arrays))
-    else:
-        write(path, lambda file: _save_csv(file, columns))
-
-
-def _save_csv(file: BinaryIO, columns: dict[str, np.ndarray]) -> None:
-    file.write((",".join(columns) + "\n").encode())
-    length = len(next(iter(columns.values())))
-    for start in range(0, length, ROWS_AT_ONCE):
-        # As Python's numbers, whose `repr` is the shortest text that reads back as the same one.
-        part = [np.asarray(column)[start : start + ROWS_AT_ONCE].tolist() for column in columns.values()]
-        file.writelines((",".join(map(repr, row)) + "\n").encode() for row in zip(*part, strict=True))
+def check_output(path: Path, overwrite: bool, members: int = 1, option: str = "--out") -> None:
+    """Refuses a file that could not or must not be written: before anything is computed for it."""
+    try:
+        for file in {path, *files_of(path, members)}:
+            check_file(file, SUFFIXES if file == path else (".vtu", ".pvd"), overwrite, "field.csv")
+    except ValueError as error:
+        raise ValueError(str(error).replace("--out", option)) from None
+    check_ending(path)
 
 
 def _read_csv(path: Path, dim: int) -> np.ndarray:
@@ -229,17 +128,66 @@ def _read_npz(path: Path, dim: int) -> np.ndarray:
         if len(set(shapes.values())) > 1:
             raise ValueError(f"The arrays of `{path}` must have equal shapes, got {shapes}. Give each as many entries.")
         points = np.stack([arrays[axis].ravel() for axis in axes], axis=-1)
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    return _finite(points.astype(float), path)
+
+
+def _read_vtu(path: Path, dim: int) -> Any:
+    meshio = meshio_or_words()
+    try:
+        # Not `meshio.read`, which ends the program where it cannot read.
+        mesh = meshio.vtu.read(str(path))
+    except Exception as error:
+        # Whatever a damaged file makes of a reader that does not expect one.
+        said = f"{type(error).__name__}: {error}".strip(": ")
+        raise ValueError(
+            f"`{path}` cannot be read as a VTU file, {said}. In ParaView, save the mesh again as .vtu."
+        ) from None
+    _finite(np.asarray(mesh.points), path)
+    return mesh
+
+
+def _read_netcdf(path: Path, dim: int) -> np.ndarray:
+    xarray = xarray_or_words()
+    cure = 'Write it with `dataset.to_netcdf(path, engine="h5netcdf")`'
+    axes = list(AXES[:dim])
+    try:
+        with xarray.open_dataset(path, decode_times=False) as file:
+            names = [str(name) for name in file.variables]
+            found = [file[axis].load() for axis in axes if axis in names]
+    except Exception as error:
+        # Each of the libraries that may be behind it has errors of its own.
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"`{path}` cannot be read as a netCDF file: {said}. {cure}.") from None
+    if len(found) < dim:
+        raise ValueError(
+            f"`{path}` has the variables {', '.join(names) or 'none'}; expected {', '.join(axes)}. Name the coordinates so."
+        )
+    for axis, array in zip(axes, found, strict=True):
+        if array.dtype.kind not in "iuf":
+            raise ValueError(f"`{axis}` in `{path}` is {array.dtype}; expected real numbers. Save it as float64.")
+    # The last coordinate outermost, so that the first runs fastest.
+    spread = xarray.broadcast(*reversed(found))
+    points = np.stack([array.values for array in reversed(spread)], axis=-1).astype(float)
+    # The nodes of several members are no grid.
+    is_grid = points.ndim <= 4 and "member" not in spread[0].dims
+    return _finite(points if is_grid else points.reshape(-1, dim), path)
+
+
+def _finite(points: np.ndarray, path: Path) -> np.ndarray:
+    flat = points.reshape(-1, points.shape[-1])
+    wrong = np.flatnonzero(~np.isfinite(flat).all(axis=1))
     if len(wrong):
         raise ValueError(
-            f"Point {wrong[0]} in `{path}`, counted from 0, is {points[wrong[0]].tolist()}; it must be finite. Leave it out."
+            f"Point {wrong[0]} in `{path}`, counted from 0, is {flat[wrong[0]].tolist()}; it must be finite. Leave it out."
         )
-    return points.astype(float)
+    return points
 
 
 def _check_suffix(path: Path, cure: str) -> None:
     if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"`{path}` has an unknown ending; supported are {' and '.join(SUFFIXES)}. {cure}.")
+        raise ValueError(
+            f"`{path}` has an unknown ending; supported are {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}. {cure}."
+        )
 
 
 def _is_number(text: str) -> bool:

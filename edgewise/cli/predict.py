@@ -1,18 +1,22 @@
-"""`edgewise predict`: the field of an operator at points, into a file."""
+"""`edgewise predict`: the field of an operator at points, and its boundary, into files."""
 
+import math
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from edgewise.cli.output import to_json
-from edgewise.cli.points import check_output, field_columns, grid_points, grid_shape, read_points, write_field
+from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
 from edgewise.cli.runs import at_option, choose_members, open_run
 from edgewise.estimate import obeys_maximum, refusal
+from edgewise.export import field_table, files_of, grid_points, has_total, is_mesh, places, save
+from edgewise.export_boundary import boundary_table
+from edgewise.export_table import joined
 from edgewise.learn.operator import Operator
 from edgewise.learn.progress import watched
-from edgewise.plot_samples import MARGIN
 from edgewise.precision import enable_x64
 
 # Members whose fields are evaluated at once.
@@ -30,35 +34,51 @@ def run(command: Any) -> None:
             f"`--tol` must be a positive number, the error that is allowed in the unit of the field, got {command.tol}"
         )
         raise ValueError(f"{said}. Write `--tol 1e-6`.")
-    check_output(command.out, command.overwrite)
+    for path, option in _outputs(command):
+        check_output(path, command.overwrite, option=option)
     operator = open_run(command.run, command.problem)
     members, count = choose_members(command.at, operator.problem.parameters, extrapolate=command.extrapolate)
+    for path, option in _outputs(command):
+        check_output(path, command.overwrite, count, option)
+    if command.boundary and command.tol and count > CHUNK:
+        raise ValueError(
+            f"`--boundary` with `--tol` takes at most {CHUNK} members, which are refined on equally many nodes, got {count}. Ask for "
+            "fewer, or leave one of the options out."
+        )
     if command.points is None:
         # A grid has more points than this; the boundaries of so many members would take long to place.
         _check_size(count, command.grid)
-        points = _grid(operator, members, count, command.grid)
+        points, cells = _grid(operator, members, count, command.grid), None
     else:
-        points = read_points(command.points, operator.problem.family.dim)
-    _check_size(count, len(points))
+        dim = operator.problem.family.dim
+        points, cells = places(read_points(command.points, dim), dim)
+    where = points.shape[:-1]
+    _check_size(count, math.prod(where))
     known = refusal(operator.problem) is None
     if known and not command.json:
         say_what_space_costs(operator, count, solved=False)
-    fields, estimates, refined = [], [], 0
+    fields, boundaries, refined = [], [], 0
     solutions = _solutions(operator, members, count, command.tol)
     for part in watched(solutions, count, not command.json, "member", lambda part: len(part) if part.batched else 1):
-        fields.append(np.atleast_2d(part(points)))
-        refined += int(np.sum(part.stats["refined"])) if command.tol else 0
+        errors = None
         if known:
-            estimates.append(np.atleast_1d(part.stats["error"] if command.tol else part.error_estimate().value))
-    values, errors = np.concatenate(fields), np.concatenate(estimates) if known else None
-    sides = None if command.grid is None else grid_shape(points)
-    shape = None if sides is None else ((count, *sides) if count > 1 else sides)
-    write_field(command.out, field_columns(members, points, values, errors), command.overwrite, shape)
+            errors = part.stats["error"] if command.tol else part.error_estimate().value
+        fields.append(field_table(part, points, cells, errors, total=has_total(command.out)))
+        refined += int(np.sum(part.stats["refined"])) if command.tol else 0
+        if command.boundary:
+            boundaries.append(boundary_table(part, closed=is_mesh(command.boundary)))
+    field = joined(fields)._replace(batched=count > 1)
+    save(command.out, field)
+    if command.boundary:
+        save(command.boundary, joined(boundaries)._replace(batched=count > 1))
+    values, errors = field.arrays["u"], field.errors
     wrong = int(np.sum(np.isnan(values)))
+    shape = None if len(where) == 1 else ((count, *where) if count > 1 else where)
+    written = [files_of(path, count)[-1] for path, _ in _outputs(command)]
     report = {
         "run": command.run,
         "members": count,
-        "points": len(points),
+        "points": math.prod(where),
         "shape": shape,
         "values": values.size,
         "on_the_wrong_side": wrong,
@@ -66,23 +86,35 @@ def run(command: Any) -> None:
         "bound": obeys_maximum(operator.problem),
         "refined": refined,
         "result": str(operator.result),
-        "written": str(command.out),
+        "written": str(written[0]),
+        "boundary": str(written[1]) if command.boundary else None,
     }
     if command.json:
         print(to_json(report))
         return
-    where = f"{count} members at {len(points)} points" if count > 1 else f"{len(points)} points"
-    if sides is not None:
-        where += f", a grid of {' x '.join(map(str, reversed(sides)))}, x running fastest"
-    print(f"{where}; {wrong} of {values.size} values are NaN, on the wrong side of the boundary.")
+    words = f"{count} members at {math.prod(where)} points" if count > 1 else f"{math.prod(where)} points"
+    if shape is not None:
+        words += f", a grid of {' x '.join(map(str, reversed(where)))}, x running fastest"
+    left_out = " and left out" if is_mesh(command.out) else ""
+    print(f"{words}; {wrong} of {values.size} values are NaN{left_out}, on the wrong side of the boundary.")
     if errors is not None:
         sure = "at most" if obeys_maximum(operator.problem) and operator.problem.family.dim == 2 else "estimated as"
         above = int(np.sum(errors > (command.tol or np.inf)))
         refinement = _refined_words(refined, above, count, command.tol)
-        print(f"Error {sure} {errors.max():.1e}{refinement}; the column `error` has it.")
-    print(f"Wrote {command.out}.")
+        print(f"Error {sure} {errors.max():.1e}{refinement}; `error` in the file has it.")
+    for path in written:
+        beside = f", and {count} files that it names" if path.suffix == ".pvd" else ""
+        print(f"Wrote {path}{beside}.")
     first = at_option({name: value[0] for name, value in members.items()})
     print(try_next(["plot", command.run, *first, "--out", str(command.out.with_suffix(".png"))]))
+
+
+def _outputs(command: Any) -> list[tuple[Path, str]]:
+    """The files that were asked for, and the options that did."""
+    given = [(command.out, "--out"), (command.boundary, "--boundary")]
+    if command.boundary == command.out:
+        raise ValueError(f"`--out` and `--boundary` are both `{command.out}`; expected two files. Name another one.")
+    return [(path, option) for path, option in given if path is not None]
 
 
 def _refined_words(refined: int, above: int, count: int, tol: float | None) -> str:
@@ -117,5 +149,4 @@ def _grid(operator: Operator, members: dict[str, np.ndarray], count: int, resolu
     for part in _solutions(operator, members, count):
         x = np.asarray(part.boundary.x).reshape(-1, operator.problem.family.dim)
         corners += [x.min(axis=0), x.max(axis=0)]
-    margin = 0.0 if operator.problem.side == "interior" else MARGIN[operator.problem.side]
-    return grid_points(np.stack(corners), resolution, margin)
+    return grid_points(np.stack(corners), resolution, operator.problem.side)
