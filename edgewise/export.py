@@ -1,6 +1,7 @@
 """Files for other programs: fields at points and on grids, boundaries with their densities, as CSV, NPZ, VTU or netCDF."""
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,7 @@ def field_table(solution: Solution, points: np.ndarray, cells: Cells | None, err
 def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
     """Points of shape (m, d) or those of a grid, checked; and the cells of a mesh."""
     cells = None
-    if hasattr(points, "cells") and hasattr(points, "points"):
+    if "meshio" in sys.modules and isinstance(points, sys.modules["meshio"].Mesh):
         cells = mesh_cells(points)
         points = np.asarray(points.points)
         if dim == 2 and points.shape[-1] == 3:
@@ -133,7 +134,13 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
                     f"The problem lies in the plane, but point {off[0]} of the mesh, counted from 0, is {points[off[0]].tolist()}. Set z to 0."
                 )
             points = points[:, :2]
-    points = np.asarray(points, float)
+    try:
+        points = np.asarray(points, float)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`points` must be an array of real numbers or a mesh of meshio's, got {type(points).__name__}. Of another mesh, write "
+            "`points=mesh.points`."
+        ) from None
     points = points[None] if points.ndim == 1 else points
     if not 2 <= points.ndim <= 4 or points.shape[-1] != dim or not points.size:
         grids = "(ny, nx, 2)" if dim == 2 else "(ny, nx, 3) or (nz, ny, nx, 3)"

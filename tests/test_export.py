@@ -477,6 +477,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_computed(solved, tmp_
     (tmp_path / "s_2.vtu").write_text("mine")
     (tmp_path / "folder.csv").mkdir()
     points = np.zeros((2, 2))
+    Grid = type("Grid", (), {"points": points, "cells": points})
     for error, words, call in (
         (
             ValueError,
@@ -490,6 +491,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_computed(solved, tmp_
         (ValueError, "both `points` and `grid`", lambda: ew.to_xarray(star, points, grid=9)),
         (ValueError, r"has shape \(2, 3\); expected \(m, 2\)", lambda: ew.to_xarray(star, np.zeros((2, 3)))),
         (ValueError, r"has shape \(0, 2\)", lambda: ew.to_xarray(star, np.zeros((0, 2)))),
+        (TypeError, r"got Grid\. Of another mesh, write `points=mesh\.points`", lambda: ew.to_xarray(star, Grid())),
         (ValueError, "not all finite", lambda: ew.to_xarray(star, points + np.nan)),
         (
             ValueError,
