@@ -18,9 +18,10 @@ waves = ew.Problem(
 )
 solution = ew.solve(waves, k=jnp.array([2.0, 3.0, 4.0]))
 
-opened = ew.write("waves.vtu", solution, grid=80)  # waves_0.vtu, waves_1.vtu, waves_2.vtu, and a series over k
-ew.write("kite.vtu", solution)  # the curve with its density, for every k
-ew.write("waves.nc", solution, grid=80)
+# waves_0.vtu, waves_1.vtu, waves_2.vtu, and waves.pvd: a series over k.
+opened = ew.write("waves.vtu", solution, grid=80, overwrite=True)
+ew.write("kite.vtu", solution, overwrite=True)  # the curve with its density, for every k
+ew.write("waves.nc", solution, grid=80, overwrite=True)
 
 mesh = meshio.read("waves_1.vtu")
 points = mesh.points[:, :2]

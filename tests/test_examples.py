@@ -13,6 +13,8 @@ CASES = [path if path.stem == "first_solve" else pytest.param(path, marks=pytest
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_example_runs_and_asserts_a_number(path):
+def test_example_runs_and_asserts_a_number(path, tmp_path, monkeypatch):
+    # Some write files.
+    monkeypatch.chdir(tmp_path)
     assert "assert " in path.read_text(encoding="utf-8")
     runpy.run_path(str(path), run_name="__main__")
