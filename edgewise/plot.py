@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise.estimate import refusal
-from edgewise.plot_samples import Samples, members_of, sample_field, title
+from edgewise.plot_lines import boundary_figure as boundary_figure
+from edgewise.plot_lines import density_figure as density_figure
+from edgewise.plot_lines import far_field_figure as far_field_figure
+from edgewise.plot_samples import Samples, members_of, sample_field
+from edgewise.plot_style import FLOOR, caption, caption_height, caption_row, matplotlib_or_words
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -13,9 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.path import Path
-
-# Errors below this are drawn like this: rounding often gives exactly 0, which has no logarithm.
-FLOOR = 1e-16
 
 
 def field_figure(
@@ -27,7 +28,7 @@ def field_figure(
     name: str = "solution",
     estimate: bool = True,
 ) -> "Figure":
-    """One row a member: truth, solution and the error on a logarithmic scale, up to the boundary.
+    """One row a member, its parameters above: truth, solution and the error on a logarithmic scale, up to the boundary.
 
     The truth is the problem's `exact` field, or `truth`, the same members solved; without either a row is the solution
     alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without `truth`,
@@ -41,7 +42,9 @@ def field_figure(
     wave = isinstance(solution.problem.data, AbstractWave)
     columns = 3 if samples[0].truth is not None else 2 if wave else 1
     known = estimate and refusal(solution.problem) is None
-    size = (4.2 * columns, max(1.6, 3.3 * height / width + 0.45 + 0.2 * known) * len(samples))
+    words = [caption(sample.parameters, 4.2 * columns - 0.8) for sample in samples]
+    rows = [max(1.6, 3.3 * height / width + 0.45 + 0.2 * known) + caption_height(text) for text in words]
+    size = (4.2 * columns, sum(rows))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
     axes = figure.subplots(len(samples), columns, squeeze=False, sharex=True, sharey=True)
@@ -50,36 +53,16 @@ def field_figure(
     top = 10.0 ** np.ceil(np.log10(max(worst, 10 * FLOOR)))
     errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
     notes = [str(member.error_estimate()) if known else "" for member in members_of(solution)]
-    for row, sample, note in zip(axes, samples, notes, strict=True):
+    for row, sample, note, text in zip(axes, samples, notes, words, strict=True):
         if wave and sample.truth is None:
             _draw_wave(figure, row, sample, solution.problem.side, note)
         else:
             _draw_row(figure, row, sample, solution.problem.side, errors, name, wave, note)
+        caption_row(row[0], text, lines=1 + bool(note))
     for ax in axes[-1]:
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
         ax.set_ylabel("y")
-    return figure
-
-
-def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 720) -> "Figure":
-    """|u_inf| over the direction, one line a member: 20 log₁₀ |u_inf|, forty decibels down, or |u_inf| itself."""
-    matplotlib = matplotlib_or_words()
-    angle = np.linspace(0, 2 * np.pi, count + 1)
-    far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
-    figure = matplotlib.figure.Figure(figsize=(4.8, 4.8), dpi=100, layout="constrained")
-    ax: Any = figure.add_subplot(projection="polar")
-    if decibels:
-        top = 5 * np.ceil(4 * np.log10(far.max()))
-        far = np.maximum(20 * np.log10(np.maximum(far, FLOOR)), top - 40)
-        ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
-    for member, line in zip(solution if solution.batched else [solution], far, strict=True):
-        ax.plot(angle, line, linewidth=1.3, label=title(member))
-    ax.set_title("|u_inf| in dB" if decibels else "|u_inf|")
-    ax.set_rlabel_position(112)
-    ax.grid(linewidth=0.5, alpha=0.6)
-    if solution.batched:
-        figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -99,22 +82,21 @@ def _draw_row(
     values = matplotlib.colors.Normalize(low, high)
     name = "Re u" if np.iscomplexobj(sample.value) else "u"
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
-    region = _region(sample, side)
+    region = region_of(sample, side)
     if sample.truth is None or sample.error is None:
         image = _panel(row[0], sample, mesh, region, np.real(sample.value), values)
-        row[0].set_title("\n".join(filter(None, [sample.title or "solution", note])))
-        _bar(figure, image, row[0], name)
+        row[0].set_title("\n".join(filter(None, [solution_name, note])))
+        colour_bar(figure, image, row[0], name)
         return
     _panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
     image = _panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
-    where = f", {sample.title}" if sample.title else ""
-    row[0].set_title(f"truth{where}")
-    row[1].set_title("\n".join(filter(None, [f"{solution_name}{where}", note and f"says: {note}"])))
-    _bar(figure, image, row[1], name)
+    row[0].set_title("truth")
+    row[1].set_title("\n".join(filter(None, [solution_name, note and f"says: {note}"])))
+    colour_bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
     image = _panel(row[2], sample, mesh, region, error, errors)
     row[2].set_title(f"|error|, here up to {sample.error.max():.1e}")
-    _bar(figure, image, row[2], "|error|")
+    colour_bar(figure, image, row[2], "|error|")
 
 
 def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str) -> None:
@@ -123,15 +105,14 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     # The brightest hundredth may be the neighbourhood of a point source.
     top = np.quantile(np.abs(sample.value), 0.995)
-    where = f", {sample.title}" if sample.title else ""
     for ax, value, name, low, colours in (
         (row[0], np.real(sample.value), "Re u", -top, "RdBu_r"),
         (row[1], np.abs(sample.value), "|u|", 0.0, "inferno"),
     ):
         image = ax.tripcolor(mesh, value, vmin=low, vmax=top, cmap=colours, shading="gouraud", rasterized=True)
-        _finish(ax, sample, image, _region(sample, side))
-        ax.set_title(f"total field{where}" if ax is row[0] else "\n".join(filter(None, ["its absolute value", note])))
-        _bar(figure, image, ax, name)
+        finish_panel(ax, sample, image, region_of(sample, side))
+        ax.set_title("total field" if ax is row[0] else "\n".join(filter(None, ["its absolute value", note])))
+        colour_bar(figure, image, ax, name)
 
 
 def _panel(
@@ -151,20 +132,20 @@ def _panel(
         marks = matplotlib.ticker.MaxNLocator(12).tick_values(norm.vmin, norm.vmax)
         lines = ax.tricontour(mesh, value, levels=marks, colors="white", linewidths=0.5, alpha=0.6)
         lines.set(linestyle="solid", clip_path=(region, ax.transData))
-    _finish(ax, sample, image, region)
+    finish_panel(ax, sample, image, region)
     return image
 
 
-def _finish(ax: "Axes", sample: Samples, image: Any, region: "Path") -> None:
+def finish_panel(ax: "Axes", sample: Samples, image: Any, region: "Path") -> None:
     image.set_clip_path(region, ax.transData)
     for curve in sample.curves:
-        ax.plot(*curve.T, color="black", linewidth=1.1)
+        ax.plot(*curve.T, color="black", linewidth=1.1, solid_capstyle="round")
     ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 
 
-def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
+def colour_bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
     bar = figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02, aspect=24)
     if not isinstance(image.norm, matplotlib_or_words().colors.LogNorm):
         bar.locator = matplotlib_or_words().ticker.MaxNLocator(6)
@@ -173,7 +154,7 @@ def _bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
     bar.outline.set_linewidth(0.6)
 
 
-def _region(sample: Samples, side: str) -> "Path":
+def region_of(sample: Samples, side: str) -> "Path":
     """What is drawn on: triangles reach across the bays of curves, into bodies and into holes.
 
     Curves run with the bounded domain on their left; turned round and put into a frame, they leave what is outside.
@@ -187,19 +168,3 @@ def _region(sample: Samples, side: str) -> "Path":
         "exterior": [frame, *(curve[::-1] for curve in sample.curves)],
     }[side]
     return path.make_compound_path(*(path(loop, closed=True) for loop in loops))
-
-
-def matplotlib_or_words() -> Any:
-    """Imported when a figure is asked for: an extra, and slow to load."""
-    try:
-        import matplotlib
-        import matplotlib.colors
-        import matplotlib.figure
-        import matplotlib.path
-        import matplotlib.ticker
-        import matplotlib.tri
-    except ImportError:
-        raise ImportError(
-            'Figures need matplotlib, which is not installed. Run `pip install "edgewise[plot]"`.'
-        ) from None
-    return matplotlib

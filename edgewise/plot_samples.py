@@ -2,11 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.geometry import AbstractPlaneFamily
+from edgewise.geometry.outlines import outlines
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -17,7 +16,7 @@ MARGIN = {"interior": 0.04, "exterior": 0.5, "both": 0.5}
 class Samples(NamedTuple):
     """One member's field where a picture needs it: on a grid inside its domain, and on the curves themselves."""
 
-    title: str
+    parameters: dict[str, Any]
     curves: list[np.ndarray]
     """(n, 2) each, closed by its first point, with the domain on the left if it is the bounded one."""
     box: np.ndarray
@@ -51,26 +50,12 @@ def sample_field(
         )
     members = members_of(solution)
     truths = [None] * len(members) if truth is None else members_of(truth)
-    curves = [_outlines(member, curve_points) for member in members]
+    curves = [outlines(member.problem.family, member.parameters, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
     box = box_around(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
     grid = grid_in(box, resolution)
     values = np.asarray(field_shown(solution)(grid)).reshape(len(members), -1)
     return [_one(*parts, box, grid) for parts in zip(members, curves, values, truths, strict=True)]
-
-
-def _outlines(member: Solution, count: int) -> list[np.ndarray]:
-    """The closed curves of a member, corners among their points, with the bounded domain on their left."""
-    family, parameters = member.problem.family, member.parameters
-    assert isinstance(family, AbstractPlaneFamily), "surfaces have figures of their own"
-    outlines = []
-    for curve, direction in zip(family.curves, np.asarray(family.directions(parameters)), strict=True):
-        s = np.union1d(np.linspace(0, 2 * np.pi, count, endpoint=False), curve.corners)
-        points = np.asarray(jax.vmap(lambda s, c=curve: c.point(s, **parameters))(jnp.asarray(s)))
-        points = np.concatenate([points, points[:1]])
-        turned = direction * float(curve.orientation(parameters)) < 0
-        outlines.append(points[::-1] if turned else points)
-    return outlines
 
 
 def field_shown(solution: Solution) -> Any:
@@ -99,20 +84,11 @@ def _one(
         true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
     else:
         true = None
-    return Samples(title(member), curves, box, points, value, true)
+    return Samples(dict(member.parameters), curves, box, points, value, true)
 
 
 def members_of(solution: Solution) -> list[Solution]:
     return list(solution) if solution.batched else [solution]
-
-
-def title(member: Solution) -> str:
-    return ", ".join(f"{name} = {_short(value)}" for name, value in member.parameters.items())
-
-
-def _short(value: Any) -> str:
-    value = np.asarray(value)
-    return f"{value:.4g}" if value.ndim == 0 else np.array2string(value, precision=3, threshold=6)
 
 
 def box_around(points: np.ndarray, margin: float) -> np.ndarray:

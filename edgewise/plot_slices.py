@@ -2,15 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from edgewise.geometry.parameters import bind
-from edgewise.geometry.polyhedra import lattice
-from edgewise.plot_samples import MARGIN, Samples, box_around, field_shown, grid_in, members_of, title
+from edgewise.geometry.outlines import patch_grids
+from edgewise.plot_samples import MARGIN, Samples, box_around, field_shown, grid_in, members_of
 from edgewise.potentials import AbstractWave
 
 if TYPE_CHECKING:
@@ -75,17 +72,6 @@ def sections(family: "AbstractSurface", parameters: dict[str, Any], axis: int, o
     return _turned(loops)
 
 
-@eqx.filter_jit
-def _grids(family: "AbstractSurface", values: dict[str, Any], cells: int) -> Any:
-    bound = bind(family, values)
-    return jax.vmap(lambda s: bound.atlas(s, values), out_axes=1)(jnp.asarray(lattice(cells)))
-
-
-def patch_grids(family: "AbstractSurface", values: dict[str, Any], cells: int) -> np.ndarray:
-    """(patches, cells + 1, cells + 1, 3): points of every patch, its sides included."""
-    return np.asarray(_grids(family, values, cells), float).reshape(family.patches, cells + 1, cells + 1, 3)
-
-
 def _one(
     member: "Solution",
     curves: list[np.ndarray],
@@ -115,7 +101,7 @@ def _one(
         points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
     elif member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
         true = np.asarray(member.problem.exact_at(jnp.asarray(places), member.parameters))
-    return Samples(title(member), curves, box, points, value, true)
+    return Samples(dict(member.parameters), curves, box, points, value, true)
 
 
 def _beside(curve: np.ndarray, side: str) -> np.ndarray:
@@ -141,6 +127,9 @@ def _joined(pieces: list[np.ndarray]) -> list[np.ndarray]:
                 break
             piece = pieces.pop(int(nearest))
             loop = np.concatenate([loop, piece[::-1] if last else piece])
+        # Where pieces meet, points come twice but for rounding: a step between them would have any direction.
+        away = np.linalg.norm(np.roll(loop, -1, axis=0) - loop, axis=1) > 1e-9 * np.max(np.ptp(loop, axis=0))
+        loop = loop[away] if np.any(away) else loop[:1]
         loops.append(np.concatenate([loop, loop[:1]]))
     return loops
 

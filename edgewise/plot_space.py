@@ -3,29 +3,25 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from scipy.ndimage import zoom
 
 from edgewise.geometry.parameters import bind
-from edgewise.plot import FLOOR, field_figure, matplotlib_or_words
-from edgewise.plot_samples import members_of, title
-from edgewise.plot_slices import patch_grids, sample_slice
+from edgewise.plot import field_figure
+from edgewise.plot_bodies import VIEW, eye_at
+from edgewise.plot_bodies import body_figure as body_figure
+from edgewise.plot_samples import members_of
+from edgewise.plot_slices import sample_slice
+from edgewise.plot_style import FLOOR, caption, caption_height, caption_row, matplotlib_or_words
 from edgewise.potentials import PlaneWave
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from edgewise.geometry.surface import AbstractSurface
     from edgewise.solution import Solution
 
 BODY = "#d0d0d0"
-# Squares along a side of a patch in the picture of a body.
-_CELLS = 40
-# Where bodies and spheres are seen from, unless a wave says otherwise: azimuth and height in degrees.
-_VIEW = (-50.0, 20.0)
 
 
 def slice_figure(
@@ -86,14 +82,17 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
     far = np.asarray(solution.far_field(directions)).reshape(len(members), -1)
     top = 5 * np.ceil(4 * np.log10(max(np.abs(far).max(), FLOOR)))
     shades = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(top - 40, top), "inferno")
-    figure = matplotlib.figure.Figure(figsize=(8.4, 3.9 * len(members)), dpi=100, layout="constrained")
+    words = [caption(member.parameters, 7.6) for member in members]
+    size = (8.4, sum(3.9 + caption_height(text) for text in words))
+    figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     for i, (member, value) in enumerate(zip(members, far, strict=True)):
         ball: Any = figure.add_subplot(len(members), 2, 2 * i + 1, projection="3d")
         way = _way(member)
         _draw_sphere(ball, value[: theta.size].reshape(theta.shape), shades, way)
         # As high as the other title, which stands above the angles.
-        ball.set_title(", ".join(filter(None, ["|u_inf|", title(member)])), pad=20)
+        ball.set_title("|u_inf| in dB", pad=20)
+        caption_row(ball, words[i], lines=3)
         bar = figure.colorbar(shades, ax=ball, fraction=0.05, pad=0.04, aspect=24, ticks=top - np.arange(40, -1, -10))
         bar.set_label("dB")
         bar.outline.set_linewidth(0.6)
@@ -142,46 +141,17 @@ def far_field_lines_figure(
     return figure
 
 
-def body_figure(family: "AbstractSurface", parameters: Mapping[str, Any] | None = None) -> "Figure":
-    """The bodies of one member, lit from the upper left."""
-    matplotlib = matplotlib_or_words()
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    values = {name: jnp.asarray(value) for name, value in (parameters or {}).items()}
-    squares, normals = _squares(family, values)
-    figure = matplotlib.figure.Figure(figsize=(4.8, 4.6), dpi=100, layout="constrained")
-    ax: Any = figure.add_subplot(projection="3d", proj_type="ortho")
-    ax.view_init(azim=_VIEW[0], elev=_VIEW[1])
-    light = _eye(_VIEW[0] - 40, 50.0)
-    facing = normals @ _eye(*_VIEW) > 0
-    bright = 0.72 + 0.28 * normals @ light
-    colours = np.clip(bright[:, None] * matplotlib.colors.to_rgb("#a9c4e2"), 0, 1)[facing]
-    # Edges of the faces' own colour close the seams that smoothing leaves between them.
-    ax.add_collection3d(Poly3DCollection(squares[facing], facecolors=colours, edgecolors=colours, linewidths=0.3))
-    low, high = squares.min(axis=(0, 1)), squares.max(axis=(0, 1))
-    middle, reach = (low + high) / 2, 0.55 * np.max(high - low)
-    for name, centre in zip("xyz", middle, strict=True):
-        ax.set(**{f"{name}lim": (centre - reach, centre + reach), f"{name}label": name})
-        getattr(ax, f"{name}axis").set_major_locator(matplotlib.ticker.MaxNLocator(5))
-        getattr(ax, f"{name}axis").set_pane_color((0.97, 0.97, 0.97, 1.0))
-    ax.set_box_aspect((1, 1, 1))
-    ax.set_title(
-        ", ".join(f"{name} = {np.asarray(value):.4g}" for name, value in values.items() if value.ndim == 0), y=1.0
-    )
-    return figure
-
-
 def _draw_sphere(ax: Any, value: np.ndarray, shades: Any, way: np.ndarray | None) -> None:
     """Seen so that the forward side shows and the arrow stands free of the sphere; axes where they face the eye."""
     from matplotlib.patheffects import withStroke
     from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-    azimuth, height = _VIEW
+    azimuth, height = VIEW
     if way is not None and np.hypot(*way[:2]) > 0.1:
         azimuth += np.degrees(np.arctan2(way[1], way[0]))
     if way is not None and way[2] < -0.5:
         height = -height
-    eye = _eye(azimuth, height)
+    eye = eye_at(azimuth, height)
     ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), proj_type="ortho")
     ax.view_init(azim=azimuth, elev=height)
     ax.set_box_aspect((1, 1, 1), zoom=1.15)
@@ -232,23 +202,3 @@ def _way(member: "Solution") -> np.ndarray | None:
 
 def _unit(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
     return np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1)
-
-
-def _eye(azimuth: float, height: float) -> np.ndarray:
-    return _unit(np.radians(90 - height), np.radians(azimuth))
-
-
-def _squares(family: "AbstractSurface", values: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Corners (n, 4, 3) of the squares of all patches, and their unit normals, which leave the body."""
-    patches = patch_grids(family, values, _CELLS)
-    corners = [patches[:, :-1, :-1], patches[:, 1:, :-1], patches[:, 1:, 1:], patches[:, :-1, 1:]]
-    across = np.cross(corners[2] - corners[0], corners[3] - corners[1])
-    across *= np.asarray(_signs(family, values))[:, None, None, None]
-    length = np.linalg.norm(across, axis=-1, keepdims=True)
-    normals = across / np.maximum(length, 1e-300)
-    return np.stack(corners, axis=-2).reshape(-1, 4, 3), normals.reshape(-1, 3)
-
-
-@eqx.filter_jit
-def _signs(family: "AbstractSurface", values: dict[str, Any]) -> Any:
-    return bind(family, values).signs(values, jnp.result_type(float))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.plot import matplotlib_or_words
+from edgewise.plot_style import matplotlib_or_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

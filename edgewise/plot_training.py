@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.plot import matplotlib_or_words
+from edgewise.plot_style import matplotlib_or_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,7 @@ def training_figure(history: Records) -> "Figure":
     ax.set_xlabel("step")
     if steps[-1] >= 100 * max(1, steps[0]):
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
     else:
         # Half a step of room, so that one or two records do not stretch over fractions of a step.
         ax.set_xlim(*np.clip(ax.get_xlim(), [-np.inf, steps[-1] + 0.5], [steps[0] - 0.5, np.inf]))
@@ -69,7 +70,15 @@ def _line(ax: "Axes", x: np.ndarray, records: Records, key: str, label: str, sty
 
 
 def _tidy(ax: "Axes") -> None:
+    ticker = matplotlib_or_words().ticker
     ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    # Within two decades powers of ten alone would be one or two marks, and all nine in each would run into each other.
+    marks = (1.0,) if high >= 100 * low else (1.0, 2.0, 5.0)
+    ax.yaxis.set_major_locator(ticker.LogLocator(subs=marks, numticks=10))
+    ax.yaxis.set_major_formatter(ticker.LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(np.inf, np.inf)))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_formatter(ticker.NullFormatter())
     ax.grid(linewidth=0.5, alpha=0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

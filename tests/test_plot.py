@@ -23,7 +23,7 @@ def test_a_hole_with_corners():
     area = [np.sum(c[:-1, 0] * c[1:, 1] - c[1:, 0] * c[:-1, 1]) / 2 for c in (outer, hole)]
     assert area[0] > 0 > area[1] and abs(area[1] + 0.32) < 1e-12
     assert all(np.min(np.linalg.norm(hole - vertex, axis=-1)) < 1e-12 for vertex in np.array(vertices))
-    region = plot._region(sample, "interior")
+    region = plot.region_of(sample, "interior")
     assert region.contains_point((-1.0, 0.0)) and not region.contains_point((3.0, 0.0))
     assert len(plot.field_figure(solution, samples=[sample]).axes) == 2
 

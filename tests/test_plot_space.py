@@ -122,7 +122,11 @@ def test_waves_on_a_slice():
     assert [bar.get_ylabel() for bar in bars] == ["Re u", "|u|"] * 2
     assert [ax.get_xlabel() for ax in panels] == ["", "", "x", "x"]
     assert [ax.get_ylabel() for ax in panels] == ["z", "", "z", ""]
-    assert panels[2].get_title() == "total field, k = 2" and panels[0].get_xlim() == (-4, 4)
+    assert (
+        panels[2].get_title() == "total field"
+        and panels[2].get_title("left") == "k\xa0=\xa02"
+        and panels[0].get_xlim() == (-4, 4)
+    )
     for ax in panels:
         (body,) = ax.patches
         assert body.contains_point(ax.transData.transform((0.9, 0.0)))
@@ -148,7 +152,11 @@ def test_other_planes(plane, labels):
 def test_other_fields_stand_beside_the_truth():
     figure = plot_space.slice_figure(OUTSIDE, box=None, resolution=30)
     titles = [ax.get_title() for ax in figure.axes[:3]]
-    assert titles[0] == "truth, t = 0.15" and titles[2].startswith("|error|, here up to")
+    assert (
+        titles[0] == "truth"
+        and figure.axes[0].get_title("left") == "t\xa0=\xa00.15"
+        and titles[2].startswith("|error|, here up to")
+    )
     assert all(len(ax.patches) == 1 for ax in figure.axes[:3])
     inside = dataclasses.replace(OUTSIDE, side="interior", place=(0.0, 0.0, 3.0))
     assert not any(ax.patches for ax in plot_space.slice_figure(inside, box=None, resolution=30).axes)
@@ -167,7 +175,7 @@ def test_far_field_round_the_sphere():
     figure = plot_space.far_field_sphere_figure(Ball(np.array([1.0, 3.0])), count=24)
     balls = [ax for ax in figure.axes if ax.name == "3d"]
     cuts = [ax for ax in figure.axes if ax.name == "polar"]
-    assert len(balls) == len(cuts) == 2 and balls[1].get_title() == "|u_inf|, k = 3"
+    assert len(balls) == len(cuts) == 2 and balls[1].get_title("left") == "k\xa0=\xa03"
     angle, level = cuts[1].lines[0].get_data()
     forward = 20 * np.log10(abs(mie.far_field(3.0, (0, 0, 1), (0, 0, 1))))
     assert abs(level[0] - forward) < 1e-9 and abs(angle[-1] - 2 * np.pi) < 1e-12
@@ -188,7 +196,7 @@ def test_arrows_stand_free_of_the_sphere(way):
 def test_bodies():
     (ax,) = plot_space.body_figure(ew.HalfBalls(), {"t": 0.1}).axes
     (faces,) = ax.collections
-    assert ax.get_title() == "t = 0.1" and (ax.get_xlabel(), ax.get_zlabel()) == ("x", "z")
+    assert ax.get_title() == "t\xa0=\xa00.1" and (ax.get_xlabel(), ax.get_zlabel()) == ("x", "z")
     # Those that face away are left out.
     assert 0.3 < len(faces.get_facecolor()) / (20 * 40**2) < 0.7
     assert plot_space.body_figure(ew.Torus(1.0, 0.3)).axes[0].get_title() == ""

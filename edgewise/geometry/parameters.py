@@ -365,6 +365,22 @@ def bind(tree: Any, parameters: Mapping[str, Any]) -> Any:
     )
 
 
+def in_words(parameters: Mapping[str, Any]) -> list[str]:
+    """One member's parameters, each in a few words and digits.
+
+    >>> in_words({"t": 1.15, "a": np.array([0.1, -0.03125])})
+    ['t = 1.15', 'a = (0.1, -0.031)']
+    """
+    return [f"{name} = {_few_digits(np.asarray(value))}" for name, value in parameters.items()]
+
+
+def _few_digits(value: np.ndarray) -> str:
+    if value.ndim == 0:
+        return f"{value:.4g}"
+    entries = [f"{entry:.3g}" for entry in np.round(value.ravel(), 3)]
+    return f"({', '.join(entries if len(entries) <= 6 else [*entries[:3], '...', entries[-1]])})"
+
+
 def _nested_tuple(array: np.ndarray) -> Any:
     return float(array) if array.ndim == 0 else tuple(_nested_tuple(row) for row in array)
 

@@ -1,0 +1,117 @@
+"""Figures with a line for every member: far fields over the direction, densities over the arclength, the boundaries."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgewise.geometry.outlines import outlines
+from edgewise.plot_bodies import bodies_figure, surface_density_figure
+from edgewise.plot_samples import members_of
+from edgewise.plot_style import FLOOR, MemberLines, matplotlib_or_words
+from edgewise.quadrature import Graded
+from edgewise.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 720) -> "Figure":
+    """|u_inf| over the direction, one line a member: 20 log₁₀ |u_inf|, forty decibels down, or |u_inf| itself."""
+    members = members_of(solution)
+    lines = MemberLines(members)
+    angle = np.linspace(0, 2 * np.pi, count + 1)
+    far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
+    figure = lines.figure(4.8, 4.8)
+    ax: Any = figure.add_subplot(projection="polar")
+    if decibels:
+        top = 5 * np.ceil(4 * np.log10(max(far.max(), FLOOR)))
+        far = np.maximum(20 * np.log10(np.maximum(far, FLOOR)), top - 40)
+        ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
+    for i, line in enumerate(far):
+        ax.plot(angle, line, **lines.style(i))
+    ax.set_title("|u_inf| in dB over the direction" if decibels else "|u_inf| over the direction")
+    ax.set_rlabel_position(112)
+    ax.grid(linewidth=0.5, alpha=0.6)
+    lines.explain(figure, ax)
+    return figure
+
+
+def density_figure(solution: Solution) -> "Figure":
+    """The density over the arclength, one line a member; in space on the bodies, one row a member.
+
+    A complex one has a panel for its real and one for its imaginary part, a pair of densities panels for both. Several curves
+    follow each other. At corners, where densities are infinite, the scale is that of the rest.
+    """
+    if solution.problem.family.dim == 3:
+        return surface_density_figure(solution)
+    members = members_of(solution)
+    lines = MemberLines(members)
+    drawn = [_along(member) for member in members]
+    values = np.concatenate([value for _, value in drawn], axis=-1)
+    pair = ("first density", "second density") if len(values) == 2 else ("density",)
+    parts = ((np.real, "Re "), (np.imag, "Im ")) if np.iscomplexobj(values) else ((np.real, ""),)
+    panels = [(row, part, f"{mark}{name}") for row, name in enumerate(pair) for part, mark in parts]
+    figure = lines.figure(6.4, 0.9 + 1.9 * len(panels))
+    axes = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+    for ax, (row, part, name) in zip(axes, panels, strict=True):
+        for i, (arc, value) in enumerate(drawn):
+            ax.plot(arc, part(value[row]), **lines.style(i))
+        if isinstance(solution.quadrature, Graded):
+            ax.set_ylim(_shown(drawn, lambda value, row=row, part=part: part(value[row])))
+        ax.set_ylabel(name)
+        ax.grid(linewidth=0.5, alpha=0.6)
+        ax.margins(x=0.01)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("arclength")
+    lines.explain(figure, axes)
+    return figure
+
+
+def boundary_figure(solution: Solution) -> "Figure":
+    """The boundaries of all members, one line each; in space the bodies, one beside the other."""
+    members = members_of(solution)
+    if solution.problem.family.dim == 3:
+        return bodies_figure(solution.problem.family, [member.parameters for member in members])
+    lines = MemberLines(members)
+    figure = lines.figure(4.8, 4.6)
+    ax = figure.add_subplot()
+    for i, member in enumerate(members):
+        for curve in outlines(solution.problem.family, member.parameters, 800):
+            ax.plot(*curve.T, **lines.style(i), solid_capstyle="round")
+    ax.set(xlabel="x", ylabel="y", aspect="equal")
+    ticker = matplotlib_or_words().ticker
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(ticker.MaxNLocator(6))
+    ax.grid(linewidth=0.5, alpha=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    lines.explain(figure, ax)
+    return figure
+
+
+def _along(member: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Arclength, and the rows of densities over it: every curve closed by its first node, and parted from the next by NaN."""
+    density: Any = member.density
+    values = np.atleast_2d(np.asarray(density.values))
+    components = member.boundary.components
+    weight = np.asarray(member.boundary.weight).reshape(components, -1)
+    # From node to node half the weight of both.
+    arc = np.cumsum((weight + np.roll(weight, -1, axis=1)) / 2, axis=1)
+    arc = np.concatenate([np.zeros((components, 1)), arc], axis=1) + np.cumsum([0, *weight.sum(axis=1)])[:-1, None]
+    curves = values.reshape(len(values), components, -1)
+    gap = np.full((len(values), components, 1), np.nan)
+    closed = np.concatenate([curves, curves[..., :1], gap], axis=-1)
+    arc = np.concatenate([arc, arc[:, -1:]], axis=1)
+    return arc.ravel(), closed.reshape(len(values), -1)
+
+
+def _shown(drawn: list[tuple[np.ndarray, np.ndarray]], read: Any) -> tuple[float, float]:
+    """The range of all but a hundredth of the boundary."""
+    value = np.concatenate([read(value) for _, value in drawn])
+    length = np.concatenate([np.diff(arc, append=arc[-1]) for arc, _ in drawn])
+    known = np.isfinite(value)
+    value, length = value[known], np.abs(length[known])
+    order = np.argsort(value)
+    share = np.cumsum(length[order]) / np.sum(length)
+    low, high = np.interp([0.005, 0.995], share, value[order])
+    room = 0.1 * (high - low) or 0.5
+    return low - room, high + room

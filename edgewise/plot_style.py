@@ -1,0 +1,131 @@
+"""What all figures share: matplotlib itself, the words above a row, lines of members that can be told apart."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgewise.geometry.parameters import in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Errors below this are drawn like this: rounding often gives exactly 0, which has no logarithm.
+FLOOR = 1e-16
+# From so many lines on, a colour bar says which is which, where one number does.
+MOST_NAMES = 8
+STYLES = ("-", "--", "-.", (0, (1, 1.2)))
+# Letters that fit into an inch of text of the usual size.
+LETTERS = 11.5
+
+
+def matplotlib_or_words() -> Any:
+    """Imported when a figure is asked for: an extra, and slow to load."""
+    try:
+        import matplotlib
+        import matplotlib.colors
+        import matplotlib.figure
+        import matplotlib.path
+        import matplotlib.ticker
+        import matplotlib.transforms
+        import matplotlib.tri
+    except ImportError:
+        raise ImportError(
+            'Figures need matplotlib, which is not installed. Run `pip install "edgewise[plot]"`.'
+        ) from None
+    return matplotlib
+
+
+def caption(parameters: Mapping[str, Any], width: float) -> str:
+    """Parameters in lines of at most `width` inches, broken between them where that is possible."""
+    letters = max(12, int(LETTERS * width))
+    words = (text if len(text) > letters else text.replace(" ", "\xa0") for text in in_words(parameters))
+    return textwrap.fill(", ".join(words), letters)
+
+
+def caption_row(ax: "Axes", words: str, lines: int = 1) -> None:
+    """Words above a row of panels that begins with this one, and above their titles of so many lines."""
+    if not words:
+        return
+    matplotlib = matplotlib_or_words()
+    # A title to the left counts for the layout by its height alone: it may run on above the other panels. Setting another
+    # title would undo where it is.
+    text = ax.set_title(words, loc="left", fontsize="medium")
+    figure: Any = ax.figure
+    points = 6 + 1.25 * lines * matplotlib.rcParams["font.size"] * 1.2
+    up = matplotlib.transforms.ScaledTranslation(0, points / 72, figure.dpi_scale_trans)
+    text.set_transform(ax.transAxes + up)
+
+
+def caption_height(words: str) -> float:
+    """The inches that they take."""
+    return 0.19 * (words.count("\n") + 1) if words else 0.0
+
+
+class MemberLines:
+    """Lines of members that can be told apart in print and in grey: from dark to light, in turn solid and broken.
+
+    What members share is the figure's title. Of up to eight a legend below says which is which; of more a colour bar, where they
+    differ in one number.
+    """
+
+    def __init__(self, members: Sequence[Any]):
+        self.matplotlib = matplotlib_or_words()
+        every: list[Mapping[str, Any]] = [member.parameters for member in members]
+        self.varying = [name for name in every[0] if any(not np.array_equal(p[name], every[0][name]) for p in every)]
+        self.shared = {name: value for name, value in every[0].items() if name not in self.varying}
+        self.told = [{name: p[name] for name in self.varying} for p in every]
+        self.few = len(members) <= MOST_NAMES
+        place = np.linspace(0, 1, len(members))
+        self.bar = None
+        if not self.few and len(self.varying) == 1 and np.ndim(every[0][self.varying[0]]) == 0:
+            number = np.array([p[self.varying[0]] for p in every], float)
+            place = (number - number.min()) / np.ptp(number)
+            scale = self.matplotlib.colors.Normalize(number.min(), number.max())
+            # As far as lines can be seen on white.
+            shades = self.matplotlib.colors.ListedColormap(self.matplotlib.colormaps["viridis"](np.linspace(0, 0.85)))
+            self.bar = self.matplotlib.cm.ScalarMappable(scale, shades)
+        self.colours = self.matplotlib.colormaps["viridis"](0.85 * place)
+
+    def figure(self, width: float, height: float) -> "Figure":
+        """With room below for the legend, and above for what members share."""
+        words = caption(self.shared, width)
+        labels = self._labels(width)
+        rows = -(-len(labels) // _columns(labels, width)) if labels else 0
+        size = (width, height + rows * (0.03 + max(map(caption_height, labels), default=0)) + caption_height(words))
+        figure = self.matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
+        if words:
+            figure.suptitle(words, fontsize="medium")
+        return figure
+
+    def style(self, i: int) -> dict[str, Any]:
+        """How the line of member `i` is drawn."""
+        broken = STYLES[i % len(STYLES)] if self.few else "-"
+        return {"color": self.colours[i], "linestyle": broken, "linewidth": 1.4 if self.few else 1.0, "gid": f"{i}"}
+
+    def explain(self, figure: "Figure", axes: Any) -> None:
+        """The legend, or the colour bar."""
+        labels = self._labels(figure.get_figwidth())
+        if labels:
+            figure.legend(
+                [self.matplotlib.lines.Line2D([], [], **self.style(i)) for i in range(len(labels))],
+                labels,
+                loc="outside lower center",
+                ncols=_columns(labels, figure.get_figwidth()),
+                frameon=False,
+                handlelength=2.4,
+            )
+        elif self.bar is not None:
+            bar: Any = figure.colorbar(self.bar, ax=axes, pad=0.03, aspect=30, label=self.varying[0])
+            bar.outline.set_linewidth(0.6)
+
+    def _labels(self, width: float) -> list[str]:
+        named = self.few and bool(self.varying)
+        return [caption(told, width - 0.8) for told in self.told] if named else []
+
+
+def _columns(labels: list[str], width: float) -> int:
+    longest = max(len(line) for label in labels for line in label.split("\n"))
+    return max(1, min(len(labels), int(LETTERS * width / (longest + 8))))
