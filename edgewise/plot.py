@@ -84,17 +84,17 @@ def _draw_row(
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     region = region_of(sample, side)
     if sample.truth is None or sample.error is None:
-        image = _panel(row[0], sample, mesh, region, np.real(sample.value), values)
+        image = draw_panel(row[0], sample, mesh, region, np.real(sample.value), values)
         row[0].set_title("\n".join(filter(None, [solution_name, note])))
         colour_bar(figure, image, row[0], name)
         return
-    _panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
-    image = _panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
+    draw_panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
+    image = draw_panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
     row[0].set_title("truth")
     row[1].set_title("\n".join(filter(None, [solution_name, note and f"says: {note}"])))
     colour_bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
-    image = _panel(row[2], sample, mesh, region, error, errors)
+    image = draw_panel(row[2], sample, mesh, region, error, errors)
     row[2].set_title(f"|error|, here up to {sample.error.max():.1e}")
     colour_bar(figure, image, row[2], "|error|")
 
@@ -115,7 +115,7 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str
         colour_bar(figure, image, ax, name)
 
 
-def _panel(
+def draw_panel(
     ax: "Axes", sample: Samples, mesh: Any, region: "Path", value: np.ndarray, norm: Any, wave: bool = False
 ) -> Any:
     matplotlib = matplotlib_or_words()

@@ -11,6 +11,7 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary, Box
 from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
+from edgewise.notebook import box_in_words, card, equation_in_words, members_picture
 from edgewise.potentials import (
     AbstractCondition,
     AbstractRepresentation,
@@ -276,6 +277,27 @@ class Problem(eqx.Module):
         exact = self.exact
         flat = jax.vmap(lambda x: exact(x, parameters))(points.reshape(-1, points.shape[-1]))
         return flat.reshape(points.shape[:-1])
+
+    def __repr__(self) -> str:
+        words = f"{self.representation.kernel.name}, {type(self.condition).__name__}, {self.side}"
+        return f"Problem({words}, on {type(self.family).__name__}; {box_in_words(self.parameters)})"
+
+    def _repr_html_(self) -> str:
+        return card("Problem", self.in_words(), [members_picture(self.family, self.parameters)])
+
+    def in_words(self) -> list[tuple[str, str]]:
+        """What it is, line by line; for notebooks."""
+        wave = isinstance(self.data, AbstractWave)
+        of_data = (
+            f" of a {type(self.data).__name__}" if wave else ", values at nodes" * isinstance(self.data, BoundaryValues)
+        )
+        return [
+            ("equation", equation_in_words(self.representation.kernel)),
+            ("side", f"{self.side}, of {type(self.family).__name__}"),
+            ("data", f"{type(self.condition).__name__}{of_data}"),
+            ("layers", type(self.representation).__name__),
+            ("parameters", box_in_words(self.parameters)),
+        ]
 
 
 def _in_precision(values: Array, dtype: Any) -> Array:

@@ -16,6 +16,7 @@ from edgewise.geometry import Boundary
 from edgewise.geometry.parameters import bind
 from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, fields_in_space, misfit, misfits_in_space
+from edgewise.notebook import card, density_pictures, parameters_in_words
 from edgewise.potentials import Member, Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.potentials.far_space import far_in_space
@@ -231,6 +232,25 @@ class Solution(eqx.Module):
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        count = f" of {len(self)} members" if self.batched else ""
+        where = parameters_in_words(self.parameters, self.batched)
+        return f"Solution{count}({where}): {self.result}; {self.boundary.x.shape[-2]} nodes"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("equation", f"{self.problem.representation.kernel.name}, {self.problem.side}"),
+            ("parameters", parameters_in_words(self.parameters, self.batched)),
+            ("result", str(self.result)),
+            ("nodes", str(self.boundary.x.shape[-2])),
+        ]
+        error = self.stats.get("error")
+        # Known where `tol` was asked for; elsewhere it would be computed, and a picture must not cost that.
+        if error is not None and is_concrete(error):
+            rows.append(("error", f"at most {float(np.max(np.asarray(error))):.1e}, by its estimate"))
+        heading = f"Solution of {len(self)} members" if self.batched else "Solution"
+        return card(heading, rows, density_pictures(self.boundary, self.density, self.batched))
 
     def _read(self, points: Any, quantity: Quantity, outside: str, chunk: int | None) -> Array:
         check_chunk(chunk)

@@ -135,7 +135,7 @@ CALLS = {
         ["100000 members", "fewer"],
         1,
     ),
-    "not a picture": (["plot", "run", "--out", "u.txt"], ["u.txt", "unknown ending", "--out field.png"], 1),
+    "not a picture": (["plot", "run", "--out", "u.txt"], ["u.txt", "unknown ending", ".svg and .gif", "--out field.png"], 1),
     "a kept picture": (["plot", "run", "--out", "kept.png"], ["exists already", "--overwrite"], 1),
     "too coarse": ([*PLOT, "--resolution", "2"], ["from 10 to 2000, got 2", "`--resolution 200`"], 1),
     "too many rows": ([*PLOT, "--at", "t=1:2:99"], ["99 members", "at most 8", "Ask for fewer"], 1),

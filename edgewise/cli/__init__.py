@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import tyro
 
@@ -121,18 +121,22 @@ class List:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Draw truth, prediction and error of an operator, in space on the slice y = 0, or how it was trained."""
+    """Draw what an operator answers, in space on the slice y = 0, or how it was trained; as a picture or as a film."""
 
     run: Run
     """The folder of a run, or the name of an operator that ships."""
     out: Path
-    """The picture, a .png, .pdf or .svg file."""
+    """The picture, a .png, .pdf or .svg file; or a film, a .gif file, with a frame a member or of a wave in time."""
     at: At = ()
     """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
+    what: Literal["field", "total", "wave", "far-field", "density", "boundary", "history"] = "field"
+    """`field`: truth, prediction and error. `total`: an incident wave and what becomes of it, without the truth. `wave`: the same
+    over one period, a film. `far-field`, `density`, `boundary`: a line a member, in space surfaces. `history`: loss and misfit
+    over the steps of training."""
     history: Flag = False
-    """Draw loss and misfit over the steps of training instead."""
+    """The same as `--what history`."""
     resolution: Count = None
-    """Points along the longer side of the picture's grid: 200 if left out, in space 100."""
+    """Points along the longer side of the picture's grid: 200 if left out, in space 100; of a film 140, in space 70."""
     extrapolate: Flag = False
     """Allow members outside the box that the operator was trained on."""
     overwrite: Flag = False

@@ -1,4 +1,4 @@
-"""`edgewise plot`: pictures of an operator's fields, or of its training."""
+"""`edgewise plot`: pictures and films of an operator's answers, or of its training."""
 
 from typing import Any
 
@@ -11,12 +11,19 @@ from edgewise.cli.runs import choose_members, find_run, middle, open_run
 from edgewise.evaluation import reference
 from edgewise.files import write
 from edgewise.learn.runs import read_history
+from edgewise.plot_animation import member_film, wave_film
+from edgewise.potentials import AbstractWave
 from edgewise.precision import enable_x64
+from edgewise.problem import Problem
+from edgewise.solution import Solution
 
-SUFFIXES = (".png", ".pdf", ".svg")
-MOST_MEMBERS = 8
+FILM = ".gif"
+SUFFIXES = (".png", ".pdf", ".svg", FILM)
+# Rows of panels, lines of one panel, frames.
+MOST_MEMBERS, MOST_LINES, MOST_FRAMES = 8, 100, 200
 # Points along the longer side of a picture, by dimension: a field in space is read more slowly.
 RESOLUTION = {2: 200, 3: 100}
+RESOLUTION_OF_FILMS = {2: 140, 3: 70}
 
 
 def run(command: Any) -> None:
@@ -26,8 +33,16 @@ def run(command: Any) -> None:
         raise ValueError(
             f"`--resolution` must lie from 10 to 2000, got {command.resolution}. Write `--resolution 200`."
         )
-    figure = _history(command) if command.history else _field(command)
-    save(figure, command.out)
+    what = _what(command)
+    film = command.out.suffix.lower() == FILM
+    if what == "history":
+        save(_history(command), command.out)
+    else:
+        solution = _answer(command, what, film)
+        if film:
+            _film(solution, what, command)
+        else:
+            save(_picture(solution, what, command.resolution), command.out)
     if command.json:
         print(to_json({"run": command.run, "written": str(command.out)}))
         return
@@ -41,32 +56,89 @@ def save(figure: Any, path: Any) -> None:
     write(path, lambda file: figure.savefig(file, format=kind, dpi=100, **extra))
 
 
-def _history(command: Any) -> Any:
-    if command.at:
+def _what(command: Any) -> str:
+    """What is to be drawn, refused where the file or the other options do not go with it."""
+    film = command.out.suffix.lower() == FILM
+    what = "history" if command.history else command.what
+    if command.history and command.what not in ("field", "history"):
+        raise ValueError(f"`--history` and `--what {command.what}` ask for two pictures. Leave one of them out.")
+    if what == "history" and command.at:
         raise ValueError("`--history` is about the training of all members, and got `--at`. Leave one of them out.")
+    if what == "history" and film:
+        raise ValueError(f"`--history` is one picture, and `{command.out}` a film. Write `--out history.png`.")
+    if what == "wave" and not film:
+        raise ValueError(
+            f"`--what wave` is a film of one period, and `{command.out}` a picture. Write `--out wave.gif`."
+        )
+    return what
+
+
+def _history(command: Any) -> Any:
     history = read_history(find_run(command.run))
     if not history:
         raise ValueError(f"The run `{command.run}` has no record of its training in metrics.jsonl. Train it again.")
     return plot_training.training_figure(history)
 
 
-def _field(command: Any) -> Any:
+def _answer(command: Any, what: str, film: bool) -> Solution:
+    """The operator's answer for the members asked for, as many as the picture can hold."""
     operator = open_run(command.run, command.problem)
-    box = operator.problem.parameters
+    problem = operator.problem
+    _check_problem(problem, what, film)
+    box = problem.parameters
     members, count = choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else middle(box)
-    if count > MOST_MEMBERS:
-        raise ValueError(f"`--at` asks for {count} members; a picture shows at most {MOST_MEMBERS}. Ask for fewer.")
+    lines = what in ("far-field", "density", "boundary") and problem.family.dim == 2
+    most = 1 if what == "wave" else MOST_FRAMES if film else MOST_LINES if lines else MOST_MEMBERS
+    if count > most:
+        kind = "`--what wave`" if what == "wave" else "a film" if film else "a picture"
+        more = "" if film or lines else ", a film, `--out film.gif`, more"
+        raise ValueError(f"`--at` asks for {count} members; {kind} shows at most {most}{more}. Ask for fewer.")
+    if film and what != "wave" and count < 2:
+        raise ValueError(
+            "A film has a frame a member, and this is one member. Write `--at t=1:2:24` with a parameter of yours, or for a "
+            "wave in time `--what wave`."
+        )
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
-    solution = operator(extrapolate=True, **given)
-    if not command.json:
+    if what == "field" and not film and not command.json:
         say_what_space_costs(operator, count)
-    truth = reference(solution) if operator.problem.exact is None else None
-    dim = operator.problem.family.dim
+    return operator(extrapolate=True, **given)
+
+
+def _check_problem(problem: Problem, what: str, film: bool) -> None:
+    if what in ("total", "wave") and not isinstance(problem.data, AbstractWave):
+        raise ValueError(
+            f"`--what {what}` is for incident waves, of which this problem has none. Write `--what field`."
+        )
+    kernel = problem.representation.kernel.name
+    if what == "far-field" and (kernel != "Helmholtz" or problem.side == "interior"):
+        raise ValueError(
+            f"`--what far-field` is for waves outside; this problem is {kernel}'s, {problem.side}. Write `--what field`."
+        )
+    if film and problem.family.dim == 3 and what in ("far-field", "density", "boundary"):
+        raise ValueError(f"Films in space are of fields, on a slice; got `--what {what}`. Write `--what field`.")
+
+
+def _film(solution: Solution, what: str, command: Any) -> None:
+    resolution = command.resolution or RESOLUTION_OF_FILMS[solution.problem.family.dim]
+    if what == "wave":
+        wave_film(solution, command.out, resolution=resolution)
+    else:
+        shown: Any = "field" if what == "total" else what
+        member_film(solution, command.out, what=shown, resolution=resolution)
+
+
+def _picture(solution: Solution, what: str, resolution: int | None) -> Any:
+    space = solution.problem.family.dim == 3
+    if what == "density":
+        return plot.density_figure(solution)
+    if what == "boundary":
+        return plot.boundary_figure(solution)
+    if what == "far-field":
+        return plot_space.far_field_sphere_figure(solution) if space else plot.far_field_figure(solution)
+    truth = reference(solution) if what == "field" and solution.problem.exact is None else None
     options: dict[str, Any] = {
-        "resolution": command.resolution or RESOLUTION[dim],
+        "resolution": resolution or RESOLUTION[solution.problem.family.dim],
         "truth": truth,
         "name": "prediction",
     }
-    return (
-        plot_space.slice_figure(solution, box=None, **options) if dim == 3 else plot.field_figure(solution, **options)
-    )
+    return plot_space.slice_figure(solution, box=None, **options) if space else plot.field_figure(solution, **options)

@@ -18,6 +18,7 @@ from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import describe, named_arrays, save_run
 from edgewise.learn.tolerance import within
+from edgewise.notebook import card, members_picture
 from edgewise.potentials import Neumann, Strengths
 from edgewise.precision import is_concrete
 from edgewise.problem import Problem
@@ -112,6 +113,11 @@ class Operator:
         """The rule that the density is read with: finer than that of training."""
         nodes = self.recipe.validation.nodes
         return Duffy(nodes) if self.problem.family.dim == 3 else rule_on(self.problem.family, nodes)
+
+    def _repr_html_(self) -> str:
+        shown = [line for line in self.problem.in_words() if line[0] != "layers"]
+        rows = [*shown, ("recipe", self.recipe.name), ("result", str(self.result))]
+        return card("Operator", rows, [members_picture(self.problem.family, self.problem.parameters)])
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.parameters.names)

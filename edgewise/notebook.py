@@ -1,0 +1,176 @@
+"""What notebooks show of problems, operators and solutions: a few words and a small picture, drawn here as SVG.
+
+Nothing here computes more than shapes, imports matplotlib or raises: what cannot be drawn, as while JAX traces, is left out.
+"""
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from edgewise.geometry import AbstractFamily, Box
+from edgewise.geometry.outlines import outlines, patch_grids
+from edgewise.geometry.parameters import Interval, Parameter, in_words
+from edgewise.precision import is_concrete
+
+EQUATIONS = {
+    "Laplace": "Δu = 0",
+    "Helmholtz": "Δu + k²u = 0",
+    "ModifiedHelmholtz": "Δu - λ²u = 0",
+    "Biharmonic": "Δ²u = 0",
+}
+# Members that a picture shows, and the number that seeds which.
+SHOWN, SEED = 4, 0
+SIZE = 150
+_INK = ("#440154", "#31688e", "#35b779", "#b5a100")
+# Where bodies are seen from: rows are right and up in the picture, as figures see them.
+_VIEW = np.array([[0.766, 0.643, 0.0], [0.220, -0.262, 0.940]])
+
+
+def card(heading: str, rows: Sequence[tuple[str, str]], pictures: Iterable[str] = ()) -> str:
+    """A heading, named lines of words, and pictures beside them."""
+    lines = "".join(
+        f'<tr><td style="text-align:left;opacity:.65">{html.escape(name)}</td>'
+        f'<td style="text-align:left">{html.escape(words)}</td></tr>'
+        for name, words in rows
+        if words
+    )
+    return (
+        '<div style="display:flex;flex-wrap:wrap;align-items:center;gap:1em">'
+        f"<div><b>{html.escape(heading)}</b><table>{lines}</table></div>{''.join(pictures)}</div>"
+    )
+
+
+def members_picture(family: AbstractFamily, box: Box) -> str:
+    """The boundaries of a few members: those at the ends of the box, and some drawn from it."""
+    try:
+        draws = box.extremes(jax.random.key(SEED), SHOWN) if box.names else {}
+        # Surfaces on top of each other could not be told apart.
+        count = SHOWN if family.names and family.dim == 2 else 1
+        shapes = [_shape(family, {name: value[-1 - i] for name, value in draws.items()}) for i in range(count)]
+    except Exception:
+        # A picture is a kindness: whatever keeps it from being drawn must not keep the words from being read.
+        return ""
+    return _svg([(line, _INK[i % len(_INK)]) for i, lines in enumerate(shapes) for line in lines])
+
+
+def density_pictures(boundary: Any, density: Any, batched: bool) -> list[str]:
+    """The nodes in the density's colours, and the density along them; of a batch the first few members."""
+    try:
+        x, values, weight = (np.asarray(part) for part in (boundary.x, density.values, boundary.weight))
+        if not batched:
+            x, values, weight = x[None], values[None], weight[None]
+        # The first of a pair of densities.
+        values = (values if values.ndim == 2 else values[:, 0])[:SHOWN]
+        top = np.quantile(np.abs(values.real), 0.98) or 1.0
+        pictures = [
+            _coloured(nodes, value.real / top, boundary.components) for nodes, value in zip(x, values, strict=False)
+        ]
+        if x.shape[-1] == 2:
+            pictures.append(_along(values, weight, top))
+        return pictures
+    except Exception:
+        return []
+
+
+def box_in_words(box: Box) -> str:
+    """The names and where each may lie, vectors by their first entry."""
+    return ", ".join(f"{name} {_range(spec)}" for name, spec in box.specs) or "none"
+
+
+def equation_in_words(kernel: Any) -> str:
+    written = f"{kernel.name}: {EQUATIONS[kernel.name]}" if kernel.name in EQUATIONS else kernel.name
+    number = kernel.wavenumber if kernel.name == "Helmholtz" else None
+    if isinstance(number, Parameter):
+        return written if number.name == "k" else f"{written}, k = {number.name}"
+    return f"{written}, k = {np.asarray(number):.4g}" if number is not None and is_concrete(number) else written
+
+
+def parameters_in_words(parameters: Mapping[str, Any], batched: bool) -> str:
+    """One member's values; of a batch the range of each."""
+    if not is_concrete(*parameters.values()):
+        return ", ".join(parameters)
+    if not batched:
+        return ", ".join(in_words(parameters))
+    return ", ".join(_span(name, np.asarray(value)) for name, value in parameters.items())
+
+
+def _span(name: str, value: np.ndarray) -> str:
+    if np.all(value == value[:1]):
+        return in_words({name: value[0]})[0]
+    vector = f", {value[0].size} numbers" if value.ndim > 1 else ""
+    return f"{name} from {value.min():.4g} to {value.max():.4g}{vector}"
+
+
+def _range(spec: Any) -> str:
+    if not isinstance(spec, Interval):
+        return str(spec)
+    low, high = np.asarray(spec.low), np.asarray(spec.high)
+    vector = f", {low.size} numbers" if low.ndim else ""
+    return f"in [{low.min():.4g}, {high.max():.4g}]{vector}"
+
+
+def _shape(family: AbstractFamily, parameters: Mapping[str, Any]) -> list[np.ndarray]:
+    """Lines (n, 2): the curves of the plane, or of a surface the sides and middles of its patches, seen from the side."""
+    if family.dim == 2:
+        return outlines(family, parameters, 120)
+    surface: Any = family
+    grids = patch_grids(surface, parameters, 8) @ _VIEW.T
+    return [line for grid in grids for line in (*grid[::4], *grid[:, ::4].swapaxes(0, 1))]
+
+
+def _coloured(x: np.ndarray, values: np.ndarray, components: int) -> str:
+    """A curve in pieces of their own colours, or the nodes of a surface, those in front last."""
+    if x.shape[-1] == 3:
+        depth = np.argsort(x @ np.cross(*_VIEW))
+        step = max(1, len(depth) // 1500)
+        return _svg([(x[i : i + 1] @ _VIEW.T, _signed(values[i])) for i in depth[::step]])
+    pieces = []
+    for curve, value in zip(np.split(x, components), np.split(values, components), strict=True):
+        step = max(1, len(curve) // 120)
+        closed = np.concatenate([curve, curve[:1]])
+        pieces += [(closed[i : i + step + 1], _signed(value[i])) for i in range(0, len(curve), step)]
+    return _svg(pieces, width=3)
+
+
+def _along(values: np.ndarray, weight: np.ndarray, top: float) -> str:
+    lines = []
+    for i, (value, length) in enumerate(zip(values, weight, strict=False)):
+        step = max(1, len(value) // 200)
+        arc = (np.cumsum(length) - length)[::step] / np.sum(weight, axis=-1).max()
+        height = np.clip(value[::step] / (1.25 * top), -1.2, 1.2)
+        lines.append((np.stack([2 * arc, height.real], axis=1), _INK[i % len(_INK)]))
+        if np.iscomplexobj(values):
+            lines.append((np.stack([2 * arc, height.imag], axis=1), _INK[i % len(_INK)] + "70"))
+    frame = np.array([[0.0, -1.2], [2.0, 1.2]])
+    return _svg([(np.array([[0.0, 0.0], [2.0, 0.0]]), "#9995"), *lines], frame=frame)
+
+
+def _signed(value: float) -> str:
+    """From blue over grey to red; seen on white and on black."""
+    share = float(np.clip(value, -1, 1))
+    ends, middle = np.array([[33, 102, 172], [178, 24, 43]]), np.array([190, 190, 190])
+    red, green, blue = (middle + abs(share) * (ends[int(share > 0)] - middle)).astype(int)
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _svg(lines: Sequence[tuple[np.ndarray, str]], *, frame: np.ndarray | None = None, width: float = 1.3) -> str:
+    """Lines and, of one point, dots; in the unit of the picture."""
+    points = np.concatenate([line for line, _ in lines]) if frame is None else frame
+    low, high = points.min(axis=0), points.max(axis=0)
+    scale = (SIZE - 12) / max(np.max(high - low), 1e-12)
+    across, up = scale * (high - low) + 12
+    drawn = []
+    for line, colour in lines:
+        x, y = (6 + scale * (line - low)).T
+        if len(line) == 1:
+            drawn.append(f'<circle cx="{x[0]:.1f}" cy="{up - y[0]:.1f}" r="1.6" fill="{colour}"/>')
+            continue
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, up - y, strict=True))
+        drawn.append(f'<polyline points="{path}" stroke="{colour}"/>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{up:.0f}" fill="none" '
+        f'stroke-width="{width}" stroke-linejoin="round">{"".join(drawn)}</svg>'
+    )

@@ -1,0 +1,198 @@
+"""Films, written as GIF by Pillow: a wave over one period, and a batch with a frame for every member."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from edgewise.files import write
+from edgewise.plot import colour_bar, draw_panel, region_of
+from edgewise.plot_lines import boundary_figure, density_figure, far_field_figure
+from edgewise.plot_samples import Samples, members_of, sample_field
+from edgewise.plot_slices import sample_slice
+from edgewise.plot_style import caption, caption_height, matplotlib_or_words
+from edgewise.potentials import AbstractWave
+from edgewise.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+What = Literal["field", "far-field", "density", "boundary"]
+# All frames share a palette: waves need no more shades, and a file with more is larger by half.
+_COLOURS = 96
+
+
+def wave_film(
+    solution: Solution,
+    path: str | Path,
+    *,
+    frames: int = 24,
+    resolution: int = 160,
+    box: Any = None,
+    milliseconds: int = 60,
+) -> None:
+    """Writes one period of the total wave, Re u e^{-iωt}, as a GIF that loops without a seam; in space on the slice y = 0.
+
+    The last frame is a step before the first. One period of 24 frames is some hundred kilobytes.
+
+    Arguments:
+        frames: In one period.
+        resolution: Points along the longer side of the grid.
+        box: Lower left and upper right corner of what is shown; by default around the bodies.
+        milliseconds: A frame.
+    """
+    if not isinstance(solution.problem.data, AbstractWave):
+        raise ValueError(
+            "`wave_film` shows an incident wave and what becomes of it, and this problem has none. Write "
+            "`member_film(solution, path)` for a frame a member."
+        )
+    if solution.batched and len(solution) > 1:
+        raise ValueError(f"A film in time is of one member, got {len(solution)}. Write `wave_film(solution[0], path)`.")
+    if frames < 2:
+        raise ValueError(f"`frames` must be 2 or more, got {frames}.")
+    (sample,) = _samples(solution, resolution, box)
+    matplotlib = matplotlib_or_words()
+    # The brightest hundredth may be the neighbourhood of a point source.
+    top = np.quantile(np.abs(sample.value), 0.995)
+    figure, ax = _stage(solution, sample, matplotlib.colors.Normalize(-top, top), "RdBu_r", "Re u e$^{-iωt}$")
+    mesh = matplotlib.tri.Triangulation(*sample.points.T)
+    norm, region = matplotlib.colors.Normalize(-top, top), region_of(sample, solution.problem.side)
+    image = draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave=True)
+
+    def shots():
+        for phase in 2 * np.pi * np.arange(frames) / frames:
+            image.set_array(np.real(sample.value * np.exp(-1j * phase)))
+            yield
+
+    save_film(figure, shots(), path, milliseconds)
+
+
+def member_film(
+    solution: Solution,
+    path: str | Path,
+    *,
+    what: What = "field",
+    resolution: int = 120,
+    box: Any = None,
+    milliseconds: int = 120,
+) -> None:
+    """Writes a GIF with one frame a member, all on one scale; it runs forth and back, so that no frame jumps.
+
+    Arguments:
+        what: "field", of total waves the real part, in space on the slice y = 0. Or in the plane "far-field", "density" or
+            "boundary": the line of one member after the other stands out from the others.
+        resolution: Points along the longer side of the grid, for fields.
+        box: Lower left and upper right corner of what is shown of fields; by default around the boundaries.
+        milliseconds: A frame.
+    """
+    if not solution.batched or len(solution) < 2:
+        raise ValueError(
+            "A film has a frame a member, and this solution is of one. Pass a batch, "
+            "`solve(problem, t=jnp.linspace(1, 2, 24))`, or for a wave in time `wave_film(solution, path)`."
+        )
+    drawn: dict[str, Callable[[Solution], Figure]] = {
+        "far-field": far_field_figure,
+        "density": density_figure,
+        "boundary": boundary_figure,
+    }
+    if what != "field" and what not in drawn:
+        raise ValueError(f'`what` must be "field", "far-field", "density" or "boundary", got {what!r}.')
+    if what == "field":
+        figure, shots = _field_shots(solution, resolution, box)
+    elif solution.problem.family.dim == 3:
+        raise ValueError(f'Films in space are of fields, on a slice; got `what="{what}"`. Write `what="field"`.')
+    else:
+        figure = drawn[what](solution)
+        shots = _line_shots(figure, solution)
+    save_film(figure, shots, path, milliseconds, back=True)
+
+
+def save_film(
+    figure: "Figure", shots: Iterable[Any], path: str | Path, milliseconds: int, *, back: bool = False
+) -> None:
+    """Writes what the figure shows after every step of `shots`; the layout is that of the first."""
+    matplotlib_or_words()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas = FigureCanvasAgg(figure)
+    pictures = []
+    for _ in shots:
+        canvas.draw()
+        figure.set_layout_engine("none")
+        pictures.append(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+    few = pictures[:: max(1, len(pictures) // 6)]
+    palette = Image.fromarray(np.concatenate(few)).quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
+    # Black, greys and white of their own: text on paper takes on no colour.
+    greys = [level for level in (0, 85, 170, 221, 255) for _ in "rgb"]
+    palette.putpalette((palette.getpalette() or [])[: 3 * _COLOURS] + greys)
+    frames = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    frames += frames[-2:0:-1] if back else []
+    options = {"save_all": True, "append_images": frames[1:], "duration": milliseconds, "loop": 0, "optimize": True}
+    write(Path(path), lambda file: frames[0].save(file, "GIF", **options))
+
+
+def _samples(solution: Solution, resolution: int, box: Any) -> list[Samples]:
+    if solution.problem.family.dim == 3:
+        return sample_slice(solution, box=box, resolution=resolution)
+    return sample_field(solution, resolution, box=box)
+
+
+def _stage(solution: Solution, sample: Samples, norm: Any, colours: str, label: str) -> tuple["Figure", Any]:
+    """A figure of one panel with its colour bar and the parameters above."""
+    matplotlib = matplotlib_or_words()
+    width, height = sample.box[1] - sample.box[0]
+    words = caption(sample.parameters, 4.6)
+    size = (5.2, 4.1 * height / width + 0.5 + caption_height(words))
+    figure = matplotlib.figure.Figure(figsize=size, dpi=80, layout="constrained")
+    ax = figure.add_subplot()
+    ax.set_title(words, fontsize="medium")
+    colour_bar(figure, matplotlib.cm.ScalarMappable(norm, colours), ax, label)
+    _name_axes(ax, solution)
+    return figure, ax
+
+
+def _name_axes(ax: Any, solution: Solution) -> None:
+    ax.set(xlabel="x", ylabel="z" if solution.problem.family.dim == 3 else "y")
+
+
+def _field_shots(solution: Solution, resolution: int, box: Any) -> tuple["Figure", Iterable[Any]]:
+    matplotlib = matplotlib_or_words()
+    samples = _samples(solution, resolution, box)
+    wave = isinstance(solution.problem.data, AbstractWave)
+    values = np.concatenate([np.real(sample.value) for sample in samples])
+    low, high = values.min(), values.max()
+    if wave:
+        high = np.quantile(np.abs(values), 0.995)
+        low = -high
+    elif high - low <= 1e-9 * max(abs(low), abs(high)):
+        low, high = low - 0.5, high + 0.5
+    norm = matplotlib.colors.Normalize(low, high)
+    label = "Re u" if np.iscomplexobj(samples[0].value) else "u"
+    figure, ax = _stage(solution, samples[0], norm, "RdBu_r" if wave else "viridis", label)
+
+    def shots():
+        for sample in samples:
+            ax.clear()
+            mesh, region = matplotlib.tri.Triangulation(*sample.points.T), region_of(sample, solution.problem.side)
+            draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave)
+            ax.set_title(caption(sample.parameters, 4.6), fontsize="medium")
+            _name_axes(ax, solution)
+            yield
+
+    return figure, shots()
+
+
+def _line_shots(figure: "Figure", solution: Solution) -> Iterable[Any]:
+    """One line after the other, the rest pale."""
+    lines = [line for ax in figure.axes for line in ax.lines if line.get_gid() is not None]
+    colours = {line: line.get_color() for line in lines}
+    figure.set_dpi(80)
+    title = figure.suptitle("", fontsize="medium")
+    for i, member in enumerate(members_of(solution)):
+        for line in lines:
+            chosen = line.get_gid() == str(i)
+            line.set(color=colours[line] if chosen else "0.87", linewidth=2.2 if chosen else 0.8, zorder=2 + chosen)
+        title.set_text(caption(member.parameters, figure.get_figwidth() - 0.4))
+        yield
