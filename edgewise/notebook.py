@@ -57,20 +57,21 @@ def members_picture(family: AbstractFamily, box: Box) -> str:
 
 
 def density_pictures(boundary: Any, density: Any, batched: bool) -> list[str]:
-    """The nodes in the density's colours, and the density along them; of a batch the first few members."""
+    """The nodes in the density's colours, and the density along them; of a batch a few members."""
     try:
-        x, values, weight = (np.asarray(part) for part in (boundary.x, density.values, boundary.weight))
-        if not batched:
-            x, values, weight = x[None], values[None], weight[None]
+        x, normal, weight, values = (
+            np.asarray(part) if batched else np.asarray(part)[None]
+            for part in (boundary.x, boundary.normal, boundary.weight, density.values)
+        )
+        few = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int))
         # The first of a pair of densities.
-        values = (values if values.ndim == 2 else values[:, 0])[:SHOWN]
+        values = (values if values.ndim == 2 else values[:, 0])[few]
         top = np.quantile(np.abs(values.real), 0.98) or 1.0
-        pictures = [
-            _coloured(nodes, value.real / top, boundary.components) for nodes, value in zip(x, values, strict=False)
-        ]
-        if x.shape[-1] == 2:
-            pictures.append(_along(values, weight, top))
-        return pictures
+        shares = values.real / top
+        if x.shape[-1] == 3:
+            return [_seen(*parts) for parts in zip(x[few], normal[few], shares, strict=True)]
+        pictures = [_coloured(nodes, share, boundary.components) for nodes, share in zip(x[few], shares, strict=True)]
+        return [*pictures, _along(values, weight[few], top)]
     except Exception:
         return []
 
@@ -121,12 +122,16 @@ def _shape(family: AbstractFamily, parameters: Mapping[str, Any]) -> list[np.nda
     return [line for grid in grids for line in (*grid[::4], *grid[:, ::4].swapaxes(0, 1))]
 
 
+def _seen(x: np.ndarray, normal: np.ndarray, values: np.ndarray) -> str:
+    """The nodes of a surface that face the eye, those in front last."""
+    eye = np.cross(*_VIEW)
+    facing = np.flatnonzero(normal @ eye > 0)
+    order = facing[np.argsort(x[facing] @ eye)]
+    return _svg([(x[i : i + 1] @ _VIEW.T, _signed(values[i])) for i in order[:: max(1, len(order) // 1000)]])
+
+
 def _coloured(x: np.ndarray, values: np.ndarray, components: int) -> str:
-    """A curve in pieces of their own colours, or the nodes of a surface, those in front last."""
-    if x.shape[-1] == 3:
-        depth = np.argsort(x @ np.cross(*_VIEW))
-        step = max(1, len(depth) // 1500)
-        return _svg([(x[i : i + 1] @ _VIEW.T, _signed(values[i])) for i in depth[::step]])
+    """Curves in pieces of their own colours."""
     pieces = []
     for curve, value in zip(np.split(x, components), np.split(values, components), strict=True):
         step = max(1, len(curve) // 120)

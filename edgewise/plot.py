@@ -145,8 +145,9 @@ def finish_panel(ax: "Axes", sample: Samples, image: Any, region: "Path") -> Non
         ax.spines[side].set_visible(False)
 
 
-def colour_bar(figure: "Figure", image: Any, ax: "Axes", label: str) -> None:
-    bar = figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02, aspect=24)
+def colour_bar(figure: "Figure", image: Any, ax: Any, label: str, fraction: float = 0.05) -> None:
+    """Beside one panel or several, with a few marks."""
+    bar = figure.colorbar(image, ax=ax, fraction=fraction, pad=0.02, aspect=24)
     if not isinstance(image.norm, matplotlib_or_words().colors.LogNorm):
         bar.locator = matplotlib_or_words().ticker.MaxNLocator(6)
         bar.update_ticks()

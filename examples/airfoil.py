@@ -2,9 +2,15 @@
 
 The stream function is ψ = y cos α - x sin α + u. It is zero on the airfoil, and u ~ -Q log |x| / 2π carries the
 circulation Γ = -Q, clockwise. The density is minus the velocity along the airfoil.
+
+`python examples/airfoil.py airfoil.png` draws streamlines, coloured by speed.
 """
 
+import sys
+
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 import edgewise as ew
 
@@ -42,3 +48,28 @@ slope = slope[0] - circulation * (slope[1] - slope[0])
 velocity = jnp.cos(attack) + slope[:, 1] - 1j * (jnp.sin(attack) - slope[:, 0])
 print(f"{flows.result}; velocity around the airfoil, error {jnp.max(jnp.abs(velocity - truth)):.1e}")
 assert jnp.max(jnp.abs(velocity - truth)) < 1e-7
+
+if len(sys.argv) > 1:
+    from matplotlib.figure import Figure
+
+    x, y = np.meshgrid(np.linspace(-3.3, 3.9, 181), np.linspace(-1.9, 2.1, 101))
+    nodes = jax.tree_util.tree_map(lambda leaf: leaf[0, ::3], flows.boundary)
+    points = np.concatenate([np.stack([x, y], axis=-1).reshape(-1, 2), nodes.x + 1e-6 * nodes.normal])
+    fields, slopes = np.asarray(flows(points)), np.asarray(flows.gradient(points))
+    kept = np.isfinite(fields[0]) & np.all(np.isfinite(slopes[0]), axis=-1)
+    points, fields, slopes = points[kept], fields[:, kept], slopes[:, kept]
+    outline = np.asarray(jax.vmap(airfoil.point)(jnp.linspace(0, 2 * jnp.pi, 1201)))
+    figure = Figure((9.6, 3.6), layout="constrained")
+    titles = {"without circulation": 0.0, f"with Kutta's condition, Γ = {circulation:.3f}": circulation}
+    for ax, (title, turning) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
+        stream = np.asarray(uniform(points.T)) + fields[0] - turning * (fields[1] - fields[0])
+        slope = slopes[0] - turning * (slopes[1] - slopes[0])
+        speed = np.hypot(np.cos(attack) + slope[:, 1], np.sin(attack) - slope[:, 0])
+        image = ax.tripcolor(*points.T, speed, vmin=0, vmax=2, cmap="cividis", shading="gouraud", rasterized=True)
+        ax.tricontour(
+            *points.T, stream, levels=np.arange(-5, 5, 0.2), colors="white", linewidths=0.8, linestyles="solid"
+        )
+        ax.fill(*outline.T, color="0.12", zorder=3)
+        ax.set(title=title, aspect="equal", xlim=(-3.3, 3.9), ylim=(-1.9, 2.1), xticks=[], yticks=[])
+    figure.colorbar(image, ax=figure.axes, location="bottom", label="speed", fraction=0.05, aspect=40, pad=0.02)
+    figure.savefig(sys.argv[1])

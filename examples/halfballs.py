@@ -1,8 +1,14 @@
-"""Sound meets two half-balls, the unit ball cut and pulled apart: far field ahead and back, and what energy says about it."""
+"""Sound meets two half-balls, the unit ball cut and pulled apart: far field ahead and back, and what energy says about it.
+
+`python examples/halfballs.py halfballs.png` draws the total field on a slice.
+"""
+
+import sys
 
 import jax.numpy as jnp
 
 import edgewise as ew
+from edgewise import plot_space
 
 ew.enable_x64()
 
@@ -25,3 +31,6 @@ print(f"far field ahead {forward:.4f}, back {back:.4f}")
 section, theorem = solution.cross_section(), 4 * jnp.pi / k * forward.imag
 print(f"cross-section {section:.4f}, optical theorem missed by {abs(section / theorem - 1):.1e} of it")
 assert abs(section / theorem - 1) < 1e-2
+
+if len(sys.argv) > 1:
+    plot_space.slice_figure(solution, box=[(-4.0, -4.0), (4.0, 4.0)], resolution=160).savefig(sys.argv[1])

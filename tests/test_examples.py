@@ -1,6 +1,7 @@
 """Every example runs as a user would run it; each asserts its own numbers."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,4 +18,6 @@ def test_example_runs_and_asserts_a_number(path, tmp_path, monkeypatch):
     # Some write files.
     monkeypatch.chdir(tmp_path)
     assert "assert " in path.read_text(encoding="utf-8")
+    # A picture is drawn when it is named; `make check` names one.
+    monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")

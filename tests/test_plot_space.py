@@ -12,9 +12,10 @@ import edgewise as ew
 
 pytest.importorskip("matplotlib")
 
+from figures import check_texts
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from edgewise import plot_slices, plot_space
+from edgewise import plot, plot_bodies, plot_slices, plot_space
 
 
 @dataclasses.dataclass
@@ -131,7 +132,7 @@ def test_waves_on_a_slice():
         (body,) = ax.patches
         assert body.contains_point(ax.transData.transform((0.9, 0.0)))
         assert not body.contains_point(ax.transData.transform((1.1, 0.0)))
-    figure.canvas.draw()
+    check_texts(figure)
 
 
 def test_the_field_is_read_outside_alone():
@@ -181,7 +182,7 @@ def test_far_field_round_the_sphere():
     assert abs(level[0] - forward) < 1e-9 and abs(angle[-1] - 2 * np.pi) < 1e-12
     low, high = cuts[1].get_ylim()
     assert high - low == 40 and high - 5 <= forward <= high
-    figure.canvas.draw()
+    check_texts(figure)
 
 
 @pytest.mark.parametrize("way", [(0.0, 0.0, -1.0), (0.0, 0.6, 0.8), (-1.0, 0.0, 0.0)])
@@ -200,3 +201,31 @@ def test_bodies():
     # Those that face away are left out.
     assert 0.3 < len(faces.get_facecolor()) / (20 * 40**2) < 0.7
     assert plot_space.body_figure(ew.Torus(1.0, 0.3)).axes[0].get_title() == ""
+
+
+def test_several_bodies_stand_on_one_scale():
+    figure = plot_bodies.bodies_figure(ew.HalfBalls(), [{"t": 0.1, "d": np.eye(3)[0]}, {"t": 0.4, "d": np.eye(3)[1]}])
+    assert sum("d\xa0=\xa0(" in text for text in check_texts(figure)) == 2
+    assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
+
+
+def test_sections_have_no_step_of_rounding():
+    """Where pieces meet, a point comes once: the end of the line would show as a speck beside it."""
+    for loop in plot_slices.sections(ew.HalfBalls(), {"t": 0.265}, 1, 0.0):
+        steps = np.diff(loop, axis=0)
+        assert np.linalg.norm(steps, axis=1).min() > 1e-9
+
+
+def test_density_on_a_surface():
+    """On a ball in a field along z the charge of a conductor is 3 cos θ."""
+    layer = ew.SingleLayer(ew.Laplace(dim=3))
+    problem = ew.Problem(ew.Sphere("r"), ew.Box(r=(0.5, 2.0)), layer, lambda x: x[2], "exterior")
+    solution = ew.solve(problem, r=1.0, quadrature=ew.Duffy(5), tol=1e-2)
+    squares, normals = plot_bodies._squares(problem.family, solution.parameters, 6)
+    values = plot_bodies._on_squares(solution, 6)
+    assert values.shape == (len(squares),) and np.allclose(values, 3 * normals[:, 2], atol=0.02)
+    figure = plot.density_figure(solution)
+    assert "density" in check_texts(figure) and figure.axes[0].get_title("left") == "r\xa0=\xa01"
+    for page in (problem._repr_html_(), solution._repr_html_()):
+        assert page.count("<svg") == 1
+    assert len(repr(solution).splitlines()) == 1

@@ -1,0 +1,238 @@
+"""All figures in the plane: what is on them, and that no text runs into another; films; what notebooks show."""
+
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import edgewise as ew
+
+pytest.importorskip("matplotlib")
+
+from figures import check_texts
+from PIL import Image
+
+from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_training
+from edgewise.cli import main
+from edgewise.geometry.parameters import in_words
+from edgewise.plot_style import MemberLines, caption
+
+WAVES = ew.Problem(
+    family=ew.StarCurve(lambda s, a: 1 + a @ jnp.cos(jnp.arange(2, 6) * s)),
+    parameters=ew.Box(a=([-0.1] * 4, [0.1] * 4), k=(1.0, 3.0)),
+    representation=ew.CombinedField(ew.Helmholtz(dim=2, wavenumber="k")),
+    data=ew.PlaneWave(0.3),
+    side="exterior",
+)
+A = jnp.array([[0.0312345, -0.0512345, 0.0712345, -0.0912345], [0.1, 0.0, -0.1, 0.05], [0.0, 0.0, 0.0, 0.01]])
+
+
+@pytest.fixture(scope="module")
+def waves():
+    return ew.solve(WAVES, a=A, k=jnp.array([1.0, 2.0, 2.5]), quadrature=ew.Kress(64))
+
+
+@pytest.fixture(scope="module")
+def ellipses():
+    data, layer = lambda x: x[0] ** 2, ew.SingleLayer(ew.Laplace(dim=2))
+    problem = ew.Problem(ew.Ellipse("a", 1.0), ew.Box(a=(1.0, 2.0)), layer, data, "interior", exact=data)
+    return ew.solve(problem, a=jnp.linspace(1.0, 2.0, 12), quadrature=ew.Kress(64))
+
+
+def test_parameters_stand_once_above_a_row(waves):
+    """Vectors are rounded and wrapped, and belong to the row, not to each of its panels."""
+    samples = plot.sample_field(waves, 12, curve_points=40)
+    figure = plot.field_figure(waves, samples=samples, estimate=False)
+    texts = check_texts(figure)
+    above = [text for text in texts if "a\xa0=" in text]
+    assert len(above) == 3 and all("0.031" in above[0] and "k\xa0=" in text for text in above)
+    assert "0.0312345" not in "".join(texts) and texts.count("total field") == 3
+    # Beside a truth, three columns.
+    truth = plot.field_figure(waves, samples=[s._replace(truth=s.value) for s in samples], estimate=False)
+    assert check_texts(truth).count("truth") == 3
+
+
+def test_figures_of_lines_tell_members_apart(waves):
+    far = plot.far_field_figure(waves, count=36)
+    assert sum("a\xa0=" in text for text in check_texts(far)) == 3 and len(far.axes[0].lines) == 3
+    (alone,) = [text for text in check_texts(plot.far_field_figure(waves[1], count=36)) if "k\xa0=" in text]
+    assert "k\xa0=\xa02" in alone
+    styles = {line.get_linestyle() for line in far.axes[0].lines}
+    greys = [np.dot(line.get_color()[:3], [0.21, 0.72, 0.07]) for line in far.axes[0].lines]
+    assert len(styles) == 3 and np.min(np.diff(greys)) > 0.15
+
+
+def test_density_over_the_arclength(waves, ellipses):
+    figure = plot.density_figure(waves)
+    check_texts(figure)
+    assert [ax.get_ylabel() for ax in figure.axes] == ["Re density", "Im density"]
+    assert figure.axes[1].get_xlabel() == "arclength"
+    for i, line in enumerate(figure.axes[1].lines):
+        arc, value = line.get_data()
+        values = np.asarray(waves.density.values[i].imag)
+        assert np.allclose(arc[-2], np.sum(waves.boundary.weight[i])) and np.isnan(value[-1])
+        assert np.array_equal(value[:-2], values) and value[-2] == values[0]
+    many = plot.density_figure(ellipses)
+    assert check_texts(many).count("a") == 1 and len(many.axes[0].lines) == 12 and len(many.axes) == 2
+
+
+def test_density_of_several_curves_and_of_corners():
+    layer = ew.SingleLayer(ew.Laplace(dim=2))
+    square = ew.Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
+    solution = ew.solve(
+        ew.Problem(square, None, layer, lambda x: x[0] ** 2, "exterior"), quadrature=ew.Graded(64), tol=1e-1
+    )
+    (ax,) = plot.density_figure(solution).axes
+    values = np.asarray(solution.density.values)
+    # Infinite at corners, it is shown where it is not.
+    assert np.ptp(ax.get_ylim()) < 0.2 * np.ptp(values) and abs(ax.lines[0].get_xdata()[-1] - 4) < 1e-6
+    two = ew.Union(ew.Ellipse(1.0, 1.0), ew.Translate(ew.Ellipse(0.5, 0.5), (3.0, 0.0)))
+    both = ew.solve(ew.Problem(two, None, layer, lambda x: x[0], "exterior"), quadrature=ew.Kress(32), tol=1e-2)
+    arc, value = plot_lines._along(both)
+    assert np.isnan(value[0]).sum() == 2 and abs(arc[-1] - 3 * np.pi) < 1e-9
+    assert abs(arc[np.isnan(value[0])][0] - 2 * np.pi) < 1e-9
+
+
+def test_boundaries_and_mosaics(waves, ellipses):
+    figure = plot.boundary_figure(ellipses)
+    check_texts(figure)
+    reach = [np.max(line.get_xdata()) for line in figure.axes[0].lines]
+    assert np.allclose(reach, np.linspace(1, 2, 12))
+    mosaic = plot_mosaic.mosaic_figure(waves, columns=2, resolution=10)
+    check_texts(mosaic)
+    panels = mosaic.axes[:4]
+    assert [len(ax.collections) for ax in panels] == [1, 1, 1, 0] and len(panels[0].patches) == 1
+    assert len({panel.collections[0].get_clim() for panel in panels[:3]}) == 1
+
+
+@pytest.mark.parametrize("last", [3.0, 50.0, 3e4])
+def test_marks_of_a_history_do_not_collide(last):
+    steps = np.unique(np.geomspace(1, last, 40).astype(int))
+    history = [{"step": int(s), "loss": 1e-3 / s, "misfit": 2e-2 / s**0.5, "misfit_max": 3e-2 / s**0.5} for s in steps]
+    texts = check_texts(plot_training.training_figure(history))
+    assert "step" in texts and "loss" in texts
+
+
+def test_captions():
+    assert caption({}, 3.0) == ""
+    lines = caption({"first": np.arange(4) / 7, "second": 0.123456, "third": np.ones(9)}, 3.0).split("\n")
+    assert len(lines) == 3 and lines[1].startswith("second\xa0=\xa00.1235") and max(map(len, lines)) <= 34
+    assert in_words({"third": np.ones(9)}) == ["third = (1, 1, 1, ..., 1)"]
+
+
+def test_a_colour_bar_for_many_members(ellipses):
+    assert MemberLines(list(ellipses)).bar is not None and MemberLines(list(ellipses)[:8]).bar is None
+
+
+def frames_of(path):
+    film = Image.open(path)
+    pictures = []
+    for i in range(film.n_frames):
+        film.seek(i)
+        pictures.append(np.asarray(film.convert("RGB"), float))
+    return film, pictures
+
+
+def test_a_wave_in_time(waves, tmp_path):
+    path = tmp_path / "wave.gif"
+    plot_animation.wave_film(waves[1], path, frames=8, resolution=24)
+    film, pictures = frames_of(path)
+    assert film.n_frames == 8 and film.info["loop"] == 0 and path.stat().st_size < 300_000
+    steps = [np.mean(np.abs(pictures[i] - pictures[i - 1])) for i in range(8)]
+    # The step from the last frame to the first is one like the others; half a period later the wave is turned round.
+    assert 0.5 < steps[0] / np.mean(steps[1:]) < 2
+    assert np.mean(np.abs(pictures[4] - pictures[0])) > 1.5 * max(steps)
+
+
+@pytest.mark.parametrize("what", ["field", "density"])
+def test_a_film_over_members(ellipses, tmp_path, what):
+    path = tmp_path / "film.gif"
+    plot_animation.member_film(ellipses, path, what=what, resolution=20)
+    film, pictures = frames_of(path)
+    assert film.n_frames == 22 and np.array_equal(pictures[1], pictures[21]) and film.info["loop"] == 0
+
+
+def test_films_that_are_refused(waves, ellipses, tmp_path):
+    path = tmp_path / "film.gif"
+    with pytest.raises(ValueError, match="this problem has none"):
+        plot_animation.wave_film(ellipses[0], path)
+    with pytest.raises(ValueError, match="of one member, got 3"):
+        plot_animation.wave_film(waves, path)
+    with pytest.raises(ValueError, match="a frame a member"):
+        plot_animation.member_film(waves[0], path)
+    with pytest.raises(ValueError, match='"boundary", got "u"|got \'u\''):
+        plot_animation.member_film(waves, path, what="u")  # pyright: ignore
+    assert not path.exists()
+
+
+PLOTS = {
+    "no wave": (["--what", "total"], "for incident waves"),
+    "no far field": (["--what", "far-field"], "for waves outside"),
+    "two pictures": (["--what", "density", "--history"], "two pictures"),
+    "one frame": (["--out", "x.gif"], "a frame a member"),
+    "a still wave": (["--what", "wave"], "--out wave.gif"),
+    "a film of training": (["--history", "--out", "x.gif"], "history.png"),
+}
+
+
+@pytest.mark.parametrize("name", list(PLOTS))
+def test_plots_that_are_refused(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options, words = PLOTS[name]
+    out = [] if "--out" in options else ["--out", "x.png"]
+    assert main(["plot", "laplace-star", *options, *out]) == 1
+    said = capsys.readouterr()
+    assert words in said.err and "Traceback" not in said.err and not any(tmp_path.iterdir())
+
+
+def test_plots_of_what_is_asked_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for what in ("density", "boundary", "history"):
+        members = [] if what == "history" else ["--at", "t=1:2:12"]
+        assert main(["plot", "laplace-star", "--what", what, *members, "--out", f"{what}.png"]) == 0
+        assert (tmp_path / f"{what}.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["plot", "laplace-star", "--what", "boundary", "--at", "t=1:2:5", "--out", "film.gif"]) == 0
+    assert frames_of(tmp_path / "film.gif")[0].n_frames == 8
+
+
+def test_notebooks_show_a_picture(waves, ellipses):
+    operator = ew.pretrained("laplace-star")
+    for shown, pictures in ((WAVES, 1), (waves[0], 2), (ellipses, 5), (operator, 1), (operator(t=1.2), 2)):
+        page = shown._repr_html_()
+        assert page.count("<svg") == page.count("</svg>") == pictures and "nan" not in page
+        assert len(repr(shown).splitlines()) == 1 and len(repr(shown)) < 200
+    page = WAVES._repr_html_()
+    assert "Helmholtz: Δu + k²u = 0" in page and "exterior" in page and "k in [1, 3]" in page
+    assert "a in [-0.1, 0.1], 4 numbers" in page and page.count("<polyline") == 4
+    assert "t = 1.2" in repr(operator(t=1.2)) and "12 members(a from 1 to 2)" in repr(ellipses)
+    assert "at most" in operator(t=1.2, tol=1e-6)._repr_html_() and "at most" not in waves._repr_html_()
+
+
+def test_notebooks_never_raise(waves):
+    seen = []
+
+    @jax.jit
+    def read(k):
+        solution = ew.solve(WAVES, a=A[0], k=k, quadrature=ew.Kress(64))
+        seen.extend([repr(solution), solution._repr_html_(), repr(solution.problem), solution.problem._repr_html_()])
+        return solution(jnp.array([2.0, 0.0]))
+
+    read(1.5)
+    assert "traced" in seen[0] and "Solution" in seen[1] and "<svg" not in seen[1] and "Helmholtz" in seen[3]
+    wrong = ew.Problem(ew.Kite(), None, ew.SingleLayer(ew.Laplace(dim=2)), lambda x: x[0] / 0, "interior")
+    assert wrong._repr_html_().count("<svg") == 1 and "none" in repr(wrong)
+
+
+def test_the_gallery_shows_what_examples_draw():
+    root = Path(__file__).parent.parent
+    text = (root / "docs" / "gallery.md").read_text(encoding="utf-8")
+    pictures, examples = re.findall(r"\(images/([\w.-]+)\)", text), re.findall(r"\(\.\./examples/(\w+\.py)\)", text)
+    drawn = dict(re.findall(r'"([\w.-]+)": "(\w+)",', (root / "tools" / "draw_pictures.py").read_text()))
+    assert len(pictures) >= 12 and [drawn[picture] + ".py" for picture in pictures] == examples
+    for picture in pictures:
+        assert 10_000 < (root / "docs" / "images" / picture).stat().st_size < 1_500_000
+    for example in examples:
+        assert "sys.argv[1]" in (root / "examples" / example).read_text(encoding="utf-8")
