@@ -123,7 +123,7 @@ def save_film(
         figure.set_layout_engine("none")
         pictures.append(np.asarray(canvas.buffer_rgba())[..., :3].copy())
     few = pictures[:: max(1, len(pictures) // 6)]
-    palette = Image.fromarray(np.concatenate(few)).quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
+    palette = Image.fromarray(np.concatenate(few)).quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE)
     # Black, greys and white of their own: text on paper takes on no colour.
     greys = [level for level in (0, 85, 170, 221, 255) for _ in "rgb"]
     palette.putpalette((palette.getpalette() or [])[: 3 * _COLOURS] + greys)

@@ -98,7 +98,8 @@ def _along(member: Solution) -> tuple[np.ndarray, np.ndarray]:
     arc = np.cumsum((weight + np.roll(weight, -1, axis=1)) / 2, axis=1)
     arc = np.concatenate([np.zeros((components, 1)), arc], axis=1) + np.cumsum([0, *weight.sum(axis=1)])[:-1, None]
     curves = values.reshape(len(values), components, -1)
-    gap = np.full((len(values), components, 1), np.nan)
+    # In both parts: a real NaN has an imaginary part of zero.
+    gap = np.full((len(values), components, 1), complex(np.nan, np.nan) if np.iscomplexobj(values) else np.nan)
     closed = np.concatenate([curves, curves[..., :1], gap], axis=-1)
     arc = np.concatenate([arc, arc[:, -1:]], axis=1)
     return arc.ravel(), closed.reshape(len(values), -1)

@@ -35,4 +35,4 @@ for distance in (1e-2, 1e-4, 1e-8, 1e-12):
 print(f"{solution.result}, {solution.quadrature.num_nodes} nodes")
 
 if len(sys.argv) > 1:
-    plot.field_figure(solution, resolution=161).savefig(sys.argv[1])
+    plot.field_figure(solution, resolution=161, estimate=False).savefig(sys.argv[1])

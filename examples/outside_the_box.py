@@ -14,7 +14,7 @@ ew.enable_x64()
 
 operator = ew.pretrained("laplace-star")  # trained on 1 <= t <= 2
 answers = operator(t=jnp.array([1.9, 2.1, 2.3]), extrapolate=True)
-(samples) = plot.sample_field(answers, 60)
+samples = plot.sample_field(answers, 120)
 errors = jnp.array([sample.error.max() for sample in samples])
 bounds = answers.error_estimate().value
 for t, error, bound in zip(answers.parameters["t"], errors, bounds, strict=True):
@@ -22,4 +22,4 @@ for t, error, bound in zip(answers.parameters["t"], errors, bounds, strict=True)
 assert jnp.all(errors <= bounds) and jnp.all(bounds < 3 * errors)
 
 if len(sys.argv) > 1:
-    plot.field_figure(answers, resolution=150, name="prediction").savefig(sys.argv[1])
+    plot.field_figure(answers, samples=samples, name="prediction").savefig(sys.argv[1])

@@ -31,4 +31,4 @@ assert abs(solution.at_infinity) < 1e-10
 
 if len(sys.argv) > 1:
     samples = plot.sample_field(solution, 180, box=[(-1.5, -1.7), (3.5, 1.7)])
-    plot.field_figure(solution, samples=samples).savefig(sys.argv[1])
+    plot.field_figure(solution, samples=samples, estimate=False).savefig(sys.argv[1])

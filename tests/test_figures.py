@@ -1,5 +1,6 @@
 """All figures in the plane: what is on them, and that no text runs into another; films; what notebooks show."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from PIL import Image
 
 from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_training
 from edgewise.cli import main
+from edgewise.density import NodalDensity
 from edgewise.geometry.parameters import in_words
 from edgewise.plot_style import MemberLines, caption
+from edgewise.result import Result
 
 WAVES = ew.Problem(
     family=ew.StarCurve(lambda s, a: 1 + a @ jnp.cos(jnp.arange(2, 6) * s)),
@@ -27,19 +30,50 @@ WAVES = ew.Problem(
     data=ew.PlaneWave(0.3),
     side="exterior",
 )
+LAYER = ew.SingleLayer(ew.Laplace(dim=2))
+ELLIPSES = ew.Problem(
+    ew.Ellipse("a", 1.0), ew.Box(a=(1.0, 2.0)), LAYER, lambda x: x[0], "interior", exact=lambda x: x[0]
+)
 A = jnp.array([[0.0312345, -0.0512345, 0.0712345, -0.0912345], [0.1, 0.0, -0.1, 0.05], [0.0, 0.0, 0.0, 0.01]])
+
+
+class Known(ew.Solution):
+    """A solution that nobody solved for: its fields are formulas, which take no time to compile."""
+
+    def __call__(self, points):
+        return self._of_members(lambda p: jnp.asarray(points)[..., 0] * p["a"])
+
+    def total(self, points):
+        return self._of_members(lambda p: jnp.exp(1j * p["k"] * jnp.asarray(points)[..., 0]))
+
+    def far_field(self, directions):
+        return self._of_members(lambda p: p["k"] * (1.5 + jnp.asarray(directions)[..., 0]) + 0j)
+
+    def __getitem__(self, index):
+        return Known(**vars(super().__getitem__(index)))
+
+    def _of_members(self, read):
+        return jax.vmap(read)(self.parameters) if self.batched else read(self.parameters)
+
+
+def known(problem, rule, values, **parameters):
+    """A batch with this density, a function of the nodes."""
+    count = len(next(iter(parameters.values()))) if parameters else 1
+    boundary = jax.jit(jax.vmap(lambda p: rule.place(problem.family, p, jnp.dtype(float)), axis_size=count))(parameters)
+    density = NodalDensity(boundary.s, values(boundary), boundary.components)
+    result = Result(jnp.zeros(count, int), jnp.zeros(count, int))
+    rules = jax.vmap(lambda _: rule)(jnp.arange(count))
+    return Known(problem, parameters, density, boundary, jnp.zeros(count), rules, result, {}, True)  # pyright: ignore
 
 
 @pytest.fixture(scope="module")
 def waves():
-    return ew.solve(WAVES, a=A, k=jnp.array([1.0, 2.0, 2.5]), quadrature=ew.Kress(64))
+    return known(WAVES, ew.Kress(64), lambda b: jnp.exp(2j * b.x[..., 0]), a=A, k=jnp.array([1.0, 2.0, 2.5]))
 
 
 @pytest.fixture(scope="module")
 def ellipses():
-    data, layer = lambda x: x[0] ** 2, ew.SingleLayer(ew.Laplace(dim=2))
-    problem = ew.Problem(ew.Ellipse("a", 1.0), ew.Box(a=(1.0, 2.0)), layer, data, "interior", exact=data)
-    return ew.solve(problem, a=jnp.linspace(1.0, 2.0, 12), quadrature=ew.Kress(64))
+    return known(ELLIPSES, ew.Kress(64), lambda b: b.x[..., 0], a=jnp.linspace(1.0, 2.0, 12))
 
 
 def test_parameters_stand_once_above_a_row(waves):
@@ -80,18 +114,14 @@ def test_density_over_the_arclength(waves, ellipses):
 
 
 def test_density_of_several_curves_and_of_corners():
-    layer = ew.SingleLayer(ew.Laplace(dim=2))
-    square = ew.Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
-    solution = ew.solve(
-        ew.Problem(square, None, layer, lambda x: x[0] ** 2, "exterior"), quadrature=ew.Graded(64), tol=1e-1
-    )
-    (ax,) = plot.density_figure(solution).axes
-    values = np.asarray(solution.density.values)
-    # Infinite at corners, it is shown where it is not.
-    assert np.ptp(ax.get_ylim()) < 0.2 * np.ptp(values) and abs(ax.lines[0].get_xdata()[-1] - 4) < 1e-6
+    square = ew.Problem(ew.Polygon([(0, 0), (1, 0), (1, 1), (0, 1)]), None, LAYER, lambda x: x[0], "exterior")
+    # As steep as a charge at an outward corner.
+    steep = known(square, ew.Graded(64), lambda b: jnp.linalg.norm(b.offset, axis=-1) ** (-1 / 3))
+    (ax,) = plot.density_figure(steep).axes
+    assert ax.get_ylim()[1] < 0.01 * np.max(steep.density.values) and abs(ax.lines[0].get_xdata()[-1] - 4) < 1e-3
     two = ew.Union(ew.Ellipse(1.0, 1.0), ew.Translate(ew.Ellipse(0.5, 0.5), (3.0, 0.0)))
-    both = ew.solve(ew.Problem(two, None, layer, lambda x: x[0], "exterior"), quadrature=ew.Kress(32), tol=1e-2)
-    arc, value = plot_lines._along(both)
+    both = known(ew.Problem(two, None, LAYER, lambda x: x[0], "exterior"), ew.Kress(32), lambda b: b.x[..., 0])
+    arc, value = plot_lines._along(both[0])
     assert np.isnan(value[0]).sum() == 2 and abs(arc[-1] - 3 * np.pi) < 1e-9
     assert abs(arc[np.isnan(value[0])][0] - 2 * np.pi) < 1e-9
 
@@ -141,10 +171,10 @@ def test_a_wave_in_time(waves, tmp_path):
     plot_animation.wave_film(waves[1], path, frames=8, resolution=24)
     film, pictures = frames_of(path)
     assert film.n_frames == 8 and film.info["loop"] == 0 and path.stat().st_size < 300_000
-    steps = [np.mean(np.abs(pictures[i] - pictures[i - 1])) for i in range(8)]
-    # The step from the last frame to the first is one like the others; half a period later the wave is turned round.
-    assert 0.5 < steps[0] / np.mean(steps[1:]) < 2
-    assert np.mean(np.abs(pictures[4] - pictures[0])) > 1.5 * max(steps)
+    signs = [(picture[..., 0] - picture[..., 2]).ravel() for picture in pictures]
+    turned = [np.corrcoef(signs[0], later)[0, 1] for later in signs]
+    # cos ωt, all the way round: the step from the last frame to the first is one like the others.
+    assert np.allclose(turned, np.cos(2 * np.pi * np.arange(8) / 8), atol=0.15)
 
 
 @pytest.mark.parametrize("what", ["field", "density"])
@@ -163,7 +193,7 @@ def test_films_that_are_refused(waves, ellipses, tmp_path):
         plot_animation.wave_film(waves, path)
     with pytest.raises(ValueError, match="a frame a member"):
         plot_animation.member_film(waves[0], path)
-    with pytest.raises(ValueError, match='"boundary", got "u"|got \'u\''):
+    with pytest.raises(ValueError, match="got 'u'"):
         plot_animation.member_film(waves, path, what="u")  # pyright: ignore
     assert not path.exists()
 
@@ -208,19 +238,19 @@ def test_notebooks_show_a_picture(waves, ellipses):
     assert "Helmholtz: Δu + k²u = 0" in page and "exterior" in page and "k in [1, 3]" in page
     assert "a in [-0.1, 0.1], 4 numbers" in page and page.count("<polyline") == 4
     assert "t = 1.2" in repr(operator(t=1.2)) and "12 members(a from 1 to 2)" in repr(ellipses)
-    assert "at most" in operator(t=1.2, tol=1e-6)._repr_html_() and "at most" not in waves._repr_html_()
+    checked = dataclasses.replace(waves, stats={"error": jnp.array([1e-6, 2e-5, 1e-7])})
+    assert "at most 2.0e-05" in checked._repr_html_() and "at most" not in waves._repr_html_()
 
 
 def test_notebooks_never_raise(waves):
     seen = []
 
     @jax.jit
-    def read(k):
-        solution = ew.solve(WAVES, a=A[0], k=k, quadrature=ew.Kress(64))
+    def read(solution):
         seen.extend([repr(solution), solution._repr_html_(), repr(solution.problem), solution.problem._repr_html_()])
-        return solution(jnp.array([2.0, 0.0]))
+        return solution.boundary.x
 
-    read(1.5)
+    read(waves[0])
     assert "traced" in seen[0] and "Solution" in seen[1] and "<svg" not in seen[1] and "Helmholtz" in seen[3]
     wrong = ew.Problem(ew.Kite(), None, ew.SingleLayer(ew.Laplace(dim=2)), lambda x: x[0] / 0, "interior")
     assert wrong._repr_html_().count("<svg") == 1 and "none" in repr(wrong)
