@@ -66,8 +66,8 @@ def density_pictures(boundary: Any, density: Any, batched: bool) -> list[str]:
         few = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int))
         # The first of a pair of densities.
         values = (values if values.ndim == 2 else values[:, 0])[few]
-        top = np.quantile(np.abs(values.real), 0.98) or 1.0
-        shares = values.real / top
+        top = np.quantile(np.abs(np.real(values)), 0.98) or 1.0
+        shares = np.real(values) / top
         if x.shape[-1] == 3:
             return [_seen(*parts) for parts in zip(x[few], normal[few], shares, strict=True)]
         pictures = [_coloured(nodes, share, boundary.components) for nodes, share in zip(x[few], shares, strict=True)]
@@ -153,7 +153,7 @@ def _along(values: np.ndarray, weight: np.ndarray, top: float) -> str:
     return _svg([(np.array([[0.0, 0.0], [2.0, 0.0]]), "#9995"), *lines], frame=frame)
 
 
-def _signed(value: float) -> str:
+def _signed(value: Any) -> str:
     """From blue over grey to red; seen on white and on black."""
     share = float(np.clip(value, -1, 1))
     ends, middle = np.array([[33, 102, 172], [178, 24, 43]]), np.array([190, 190, 190])

@@ -107,7 +107,7 @@ def _draw(
     for name, (low, high) in zip("xyz", frame, strict=True):
         ax.set(**{f"{name}lim": (low, high), f"{name}label": name})
         axis = getattr(ax, f"{name}axis")
-        axis.set_major_locator(matplotlib_or_words().ticker.MaxNLocator(5))
+        axis.set_major_locator(matplotlib_or_words().ticker.MaxNLocator(4, steps=[1, 2, 5, 10]))
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
     ax.set_box_aspect((1, 1, 1), zoom=1.0 if marks else 1.25)
     if not marks:

@@ -171,7 +171,8 @@ def test_a_wave_in_time(waves, tmp_path):
     plot_animation.wave_film(waves[1], path, frames=8, resolution=24)
     film, pictures = frames_of(path)
     assert film.n_frames == 8 and film.info["loop"] == 0 and path.stat().st_size < 300_000
-    signs = [(picture[..., 0] - picture[..., 2]).ravel() for picture in pictures]
+    signs = np.stack([(picture[..., 0] - picture[..., 2]).ravel() for picture in pictures])
+    signs = signs[:, np.ptp(signs, axis=0) > 0]
     turned = [np.corrcoef(signs[0], later)[0, 1] for later in signs]
     # cos ωt, all the way round: the step from the last frame to the first is one like the others.
     assert np.allclose(turned, np.cos(2 * np.pi * np.arange(8) / 8), atol=0.15)

@@ -4,6 +4,7 @@ import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import mie
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from figures import check_texts
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from edgewise import plot, plot_bodies, plot_slices, plot_space
+from edgewise.density import PanelDensity
+from edgewise.result import Result
 
 
 @dataclasses.dataclass
@@ -217,10 +220,14 @@ def test_sections_have_no_step_of_rounding():
 
 
 def test_density_on_a_surface():
-    """On a ball in a field along z the charge of a conductor is 3 cos θ."""
-    layer = ew.SingleLayer(ew.Laplace(dim=3))
+    """3 cos θ at the nodes of a ball, as on a conductor in a field along z, is 3 cos θ between them."""
+    layer, rule = ew.SingleLayer(ew.Laplace(dim=3)), ew.Duffy(6)
     problem = ew.Problem(ew.Sphere("r"), ew.Box(r=(0.5, 2.0)), layer, lambda x: x[2], "exterior")
-    solution = ew.solve(problem, r=1.0, quadrature=ew.Duffy(5), tol=1e-2)
+    boundary = rule.place(problem.family, {"r": jnp.array(1.0)}, jnp.dtype(float))
+    density = PanelDensity(3 * boundary.x[:, 2], rule.num_nodes, rule.panels)
+    result = Result(jnp.zeros((), int), jnp.zeros((), int))
+    parts: Any = (density, boundary, None, rule, result, {}, False)
+    solution = ew.Solution(problem, {"r": jnp.array(1.0)}, *parts)
     squares, normals = plot_bodies._squares(problem.family, solution.parameters, 6)
     values = plot_bodies._on_squares(solution, 6)
     assert values.shape == (len(squares),) and np.allclose(values, 3 * normals[:, 2], atol=0.02)
