@@ -2,7 +2,7 @@
 # `make test ARGS="-k kress"` passes options to pytest.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow check bench clean
+.PHONY: help demo test test-slow check docs bench clean
 
 py := .venv/bin/python
 export MPLBACKEND = Agg
@@ -29,20 +29,25 @@ test-slow: ## Run the tests marked slow, within an hour
 # What the tests have compiled, examples and documents need not compile again.
 check: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 check: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0.2
-check: ## Check style, types, doctests, examples, documents and the wheel
-	@tools/bootstrap plot io test all dev
+check: ## Check style, types, doctests, examples, documents, their site and the wheel
+	@tools/bootstrap plot io test all dev docs
 	$(py) -m ruff format --check .
 	$(py) -m ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright
 	JAX_ENABLE_X64=1 $(pytest) -q --doctest-modules edgewise
 	$(py) tools/check_examples.py
 	$(py) tools/check_readme.py
+	$(py) tools/build_docs.py
 	tools/check_wheel
+
+docs: ## Build the documentation into site/
+	@tools/bootstrap docs
+	$(py) tools/build_docs.py
 
 bench: ## Run the benchmarks
 	@tools/bootstrap plot test
 	$(py) -m benchmarks $(ARGS)
 
-clean: ## Remove .venv, out/demo, built packages and caches; keep runs/ and the rest of out/
-	rm -rf .venv out/demo build dist .pytest_cache .ruff_cache
+clean: ## Remove .venv, out/demo, site, built packages and caches; keep runs/ and the rest of out/
+	rm -rf .venv out/demo site .cache build dist .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 """Run the code of README.md and docs/*.md as a reader would: block after block, one fresh process a document, two at a time.
 
-Every ```python block runs, in one namespace a document, unless `<!-- not run: reason -->` stands before it. A ```sh or
-```console block runs only if `<!-- run -->` stands before it; of a console block, the lines that begin with `$ `.
+Every ```python block runs, in one namespace a document, every ```sh block, and of every ```console block the lines that begin
+with `$ `, unless `<!-- not run: reason -->` stands before it.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent
 block = re.compile(
-    r"(?:^[ ]*<!--[ ]*(?P<note>run|not[ ]run:[^>]+?)[ ]*-->[ ]*\n\s*)?"
+    r"(?:^[ ]*<!--[ ]*(?P<note>not[ ]run:[^>]+?)[ ]*-->[ ]*\n\s*)?"
     r"^(?P<indent>[ ]*)```(?P<language>python|sh|console)\b[^\n]*\n(?P<code>.*?)^(?P=indent)```[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
@@ -32,8 +32,8 @@ def run_document(path: Path) -> None:
         code = textwrap.dedent(match["code"])
         before = text.count("\n", 0, match.start("code"))
         where = f"{name}:{before + 1}"
-        if note.startswith("not run") or (language != "python" and note != "run"):
-            print(f"{where}: {language} {note or 'not run'}", flush=True)
+        if note:
+            print(f"{where}: {language} {note}", flush=True)
             left += 1
             continue
         start = time.perf_counter()
