@@ -49,12 +49,12 @@ def run_document(path: Path) -> None:
 
 
 def main() -> int:
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if len(sys.argv) > 1:
-        run_document(Path(sys.argv[1]))
+        run_document(Path(sys.argv[1]).resolve())
         return 0
-    folder = str(Path(sys.executable).parent)
     # One thread each, as for the tests: most of the time goes into compiling, which does not share.
-    env = dict(os.environ, PATH=f"{folder}{os.pathsep}{os.environ['PATH']}", NPROC="1", OMP_NUM_THREADS="1")
+    env = dict(os.environ, NPROC="1", OMP_NUM_THREADS="1")
 
     def check(path: Path) -> bool:
         with tempfile.TemporaryDirectory() as empty:  # so that what a block writes does not land in the tree
