@@ -4,7 +4,6 @@ What zensical reads is put together in build/docs, so that docs/ stays plain Mar
 """
 
 import ast
-import contextlib
 import importlib
 import inspect
 import re
@@ -37,7 +36,7 @@ PAGES = {
 METHODS = {
     "Solution": "__call__ gradient total incident far_field cross_section at_infinity residual error_estimate refine factorise",
     "Operator": "__call__ save",
-    "Box": "names sample",
+    "Box": "sample",
     "AbstractKernel": "log_part smooth_part radial singularity rate has_constants",
     "Boundary": "measure split",
 }
@@ -51,7 +50,7 @@ def find(name: str) -> Any:
 
 
 def signature(name: str, thing: Any) -> str:
-    text = str(inspect.signature(thing))
+    text = str(inspect.signature(thing)).removesuffix(" -> None")
     text = re.sub(r"\b(?:[a-z_]\w*\.)+(\w+)", r"\1", text)  # edgewise.geometry.family.AbstractFamily
     text = re.sub(r"= <[^>]*>|= \w+Recipe\([^)]*\)", "= ...", text).replace("(self, ", "(").replace("(self)", "()")
     if len(name + text) > 100:  # one argument a line; commas inside brackets part none
@@ -76,10 +75,8 @@ def fields(thing: type) -> str:
     body = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0].body
     rows = []
     for one, after in zip(body, [*body[1:], None], strict=True):
-        if isinstance(one, ast.AnnAssign):
-            with contextlib.suppress(AttributeError, TypeError):
-                said = " ".join(inspect.cleandoc(after.value.value).split())
-                rows.append(f"- `{one.target.id}`: {said}")
+        if isinstance(one, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            rows.append(f"- `{one.target.id}`: {' '.join(after.value.value.split())}")
     return "**Fields**\n\n" + "\n".join(rows) + "\n\n" if rows else ""
 
 
