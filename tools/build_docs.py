@@ -6,6 +6,7 @@ What zensical reads is put together in build/docs, so that docs/ stays plain Mar
 import ast
 import importlib
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -41,7 +42,9 @@ METHODS = {
     "Boundary": "measure split",
 }
 MADE_BY_VERBS = ("Solution", "Operator", "ErrorEstimate", "Result", "Boundary", "KernelReport")
-COMMANDS = "demo list info doctor train evaluate predict plot reproduce".split()
+COMMANDS = re.findall(
+    r'subcommand\("([\w-]+)"\)', (root / "edgewise" / "cli" / "__init__.py").read_text(encoding="utf-8")
+)
 
 
 def find(name: str) -> Any:
@@ -101,7 +104,9 @@ def entry(name: str) -> str:
 
 
 def help_of(command: str) -> str:
-    ran = subprocess.run([sys.executable, "-m", "edgewise", command, "--help"], capture_output=True, text=True, check=True, cwd=root)
+    words = [sys.executable, "-m", "edgewise", command, "--help"]
+    env = dict(os.environ, COLUMNS="96")
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, cwd=root, env=env)
     return f"## {command}\n\n```text\n{ran.stdout.strip()}\n```\n"
 
 
@@ -115,12 +120,16 @@ def stage() -> None:
         (staged / folder).mkdir()
     for path in sorted((root / "examples").glob("*.py")):
         code = path.read_text(encoding="utf-8")
-        page = f"# {path.stem.replace('_', ' ').capitalize()}\n\n`python examples/{path.name}`\n\n```python\n{code}```\n"
+        page = (
+            f"# {path.stem.replace('_', ' ').capitalize()}\n\n`python examples/{path.name}`\n\n```python\n{code}```\n"
+        )
         (staged / "examples" / f"{path.stem}.md").write_text(page, encoding="utf-8")
     for page, (title, words, names) in PAGES.items():
         text = f"# {title}\n\n{words}\n\n" + "\n".join(entry(name) for name in names.split())
         (staged / "api" / f"{page}.md").write_text(text, encoding="utf-8")
-    commands = "# Command line\n\nEvery command that computes a number takes `--json`.\n\n" + "\n".join(map(help_of, COMMANDS))
+    commands = "# Command line\n\nEvery command that computes a number takes `--json`.\n\n" + "\n".join(
+        map(help_of, COMMANDS)
+    )
     (staged / "api" / "command_line.md").write_text(commands, encoding="utf-8")
 
 
