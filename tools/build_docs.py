@@ -19,6 +19,11 @@ from urllib.parse import unquote
 root = Path(__file__).resolve().parent.parent
 staged = root / "build" / "docs"
 
+FIGURES = [
+    f"{path.stem}.{name}"
+    for path in sorted((root / "edgewise").glob("plot*.py"))
+    for name in re.findall(r"(?m)^def ([a-z]\w*_figure)\(", path.read_text(encoding="utf-8"))
+]
 # A page: its title, what it holds, and the names on it; without a dot a name is one of `edgewise`. Tests ask that all are here.
 PAGES = {
     "problems": ("Problems and solutions", "What is asked, and what is answered.", "Problem solve Solution estimate.ErrorEstimate result.Result geometry.Boundary preset enable_x64"),
@@ -31,7 +36,7 @@ PAGES = {
     "conditions": ("Conditions and data", "What is prescribed on the boundary.", "Dirichlet Neumann Robin Clamped PlaneWave PointSource BoundaryValues"),
     "rules": ("Rules", "How an integral over a boundary is computed. `solve` chooses one where none is named.", "Kress Graded Duffy Trapezoid Uniform MonteCarlo"),
     "operators": ("Operators", "Networks that give the density of every member.", "fit Operator load pretrained recipe Recipe learn.recipes.NetworkRecipe learn.recipes.CollocationRecipe learn.recipes.OptimiserRecipe learn.recipes.ValidationRecipe testing.damaged"),
-    "figures": ("Figures", "They need `pip install \"edgewise[plot]\"`.", "plot.field_figure plot.far_field_figure plot_space.slice_figure plot_space.far_field_sphere_figure plot_space.far_field_lines_figure plot_space.body_figure"),
+    "figures": ("Figures", "They need `pip install \"edgewise[plot]\"`.", " ".join(FIGURES)),
 }  # fmt: skip
 # Methods for users. Those of other classes are what the library itself calls.
 METHODS = {
@@ -55,6 +60,7 @@ def find(name: str) -> Any:
 def signature(name: str, thing: Any) -> str:
     text = str(inspect.signature(thing)).removesuffix(" -> None")
     text = re.sub(r"\b(?:[a-z_]\w*\.)+(\w+)", r"\1", text)  # edgewise.geometry.family.AbstractFamily
+    text = re.sub(r"(: |-> )'([^']+)'", r"\1\2", text)  # a type that is imported for checkers alone
     text = re.sub(r"= <[^>]*>|= \w+Recipe\([^)]*\)", "= ...", text).replace("(self, ", "(").replace("(self)", "()")
     if len(name + text) > 100:  # one argument a line; commas inside brackets part none
         inside, _, after = text[1:].rpartition(")")
@@ -85,7 +91,7 @@ def fields(thing: type) -> str:
 
 def entry(name: str) -> str:
     short, thing = name.rpartition(".")[2], find(name)
-    shown = name if name.split(".")[0] in ("plot", "plot_space", "testing") else short
+    shown = name if name.startswith(("plot", "testing")) else short
     text = f"## {short}\n\n"
     if short not in MADE_BY_VERBS:
         text += signature(shown, thing) + "\n"
