@@ -126,9 +126,9 @@ def stage() -> None:
         (staged / folder).mkdir()
     for path in sorted((root / "examples").glob("*.py")):
         code = path.read_text(encoding="utf-8")
-        page = (
-            f"# {path.stem.replace('_', ' ').capitalize()}\n\n`python examples/{path.name}`\n\n```python\n{code}```\n"
-        )
+        words = ast.get_docstring(ast.parse(code)) or ""
+        code = code.split('"""\n', 1)[-1].lstrip()
+        page = f"# {path.stem.replace('_', ' ').capitalize()}\n\n{words}\n\n```python\n{code}```\n\n`python examples/{path.name}`\n"
         (staged / "examples" / f"{path.stem}.md").write_text(page, encoding="utf-8")
     for page, (title, words, names) in PAGES.items():
         text = f"# {title}\n\n{words}\n\n" + "\n".join(entry(name) for name in names.split())
