@@ -73,8 +73,7 @@ def test_every_page_is_in_the_navigation():
 
     nav = pages(tomllib.loads(text_of(ROOT / "zensical.toml"))["project"]["nav"])
     here = [path.name for path in (ROOT / "docs").glob("*.md")]
-    made = [f"api/{page}.md" for page in (*build_docs.PAGES, "command_line")]
-    made += [f"examples/{path.stem}.md" for path in (ROOT / "examples").glob("*.py")]
+    made = ["examples/index.md", *(f"api/{page}.md" for page in (*build_docs.PAGES, "commands"))]
     assert sorted(nav) == sorted(here + made)
 
 

@@ -35,6 +35,7 @@ PAGES = {
     "representations": ("Representations", "How a field is made from a density, and which equation the density solves.", "SingleLayer DoubleLayer CombinedField NullField Direct LayerPair"),
     "conditions": ("Conditions and data", "What is prescribed on the boundary.", "Dirichlet Neumann Robin Clamped PlaneWave PointSource BoundaryValues"),
     "rules": ("Rules", "How an integral over a boundary is computed. `solve` chooses one where none is named.", "Kress Graded Duffy Trapezoid Uniform MonteCarlo"),
+    "files": ("Files", "For other programs.", "write to_xarray"),
     "operators": ("Operators", "Networks that give the density of every member.", "fit Operator load pretrained recipe Recipe learn.recipes.NetworkRecipe learn.recipes.CollocationRecipe learn.recipes.OptimiserRecipe learn.recipes.ValidationRecipe testing.damaged"),
     "figures": ("Figures", "They need `pip install \"edgewise[plot]\"`.", " ".join(FIGURES)),
 }  # fmt: skip
@@ -121,22 +122,28 @@ def stage() -> None:
     shutil.copytree(root / "docs", staged)
     for path in staged.glob("*.md"):
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(r"\]\(\.\./(examples/\w+)\.py\)", r"](\1.md)", text), encoding="utf-8")
+        text = re.sub(
+            r"\]\(\.\./(examples/\w+)\.py\)", r"](\1.md)", text.replace("](../examples)", "](examples/index.md)")
+        )
+        path.write_text(text, encoding="utf-8")
     for folder in ("api", "examples"):
         (staged / folder).mkdir()
+    listed = "# Examples\n\nEach runs by itself and asserts a number.\n\n"
     for path in sorted((root / "examples").glob("*.py")):
         code = path.read_text(encoding="utf-8")
-        words = ast.get_docstring(ast.parse(code)) or ""
+        title, words = path.stem.replace("_", " ").capitalize(), ast.get_docstring(ast.parse(code)) or ""
         code = code.split('"""\n', 1)[-1].lstrip()
-        page = f"# {path.stem.replace('_', ' ').capitalize()}\n\n{words}\n\n```python\n{code}```\n\n`python examples/{path.name}`\n"
+        page = f"# {title}\n\n{words}\n\n```python\n{code}```\n\n`python examples/{path.name}`\n"
         (staged / "examples" / f"{path.stem}.md").write_text(page, encoding="utf-8")
+        listed += f"- [{title}]({path.stem}.md): {words.partition(chr(10))[0]}\n"
+    (staged / "examples" / "index.md").write_text(listed, encoding="utf-8")
     for page, (title, words, names) in PAGES.items():
         text = f"# {title}\n\n{words}\n\n" + "\n".join(entry(name) for name in names.split())
         (staged / "api" / f"{page}.md").write_text(text, encoding="utf-8")
-    commands = "# Command line\n\nEvery command that computes a number takes `--json`.\n\n" + "\n".join(
+    commands = "# Commands\n\nEvery command that computes a number takes `--json`.\n\n" + "\n".join(
         map(help_of, COMMANDS)
     )
-    (staged / "api" / "command_line.md").write_text(commands, encoding="utf-8")
+    (staged / "api" / "commands.md").write_text(commands, encoding="utf-8")
 
 
 def broken(site: Path) -> list[str]:
