@@ -5,7 +5,6 @@ import pytest
 from messages import refuses
 
 import edgewise as ew
-from edgewise.cli.members import parse_members
 from edgewise.cli.points import check_output, read_points
 
 WAVE = ew.Box(t=(0.05, 0.5), direction=ew.Direction(3, default=(0, 0, 1)))
