@@ -118,7 +118,11 @@ CALLS = {
     "negative grid": ([*PREDICT, "--grid", "-5"], ["2 points or more", "got -5", "`--grid 200`"], 1),
     "neither": (PREDICT, ["neither `--points` nor `--grid`", "`--points points.csv` or `--grid 200`"], 1),
     "both": ([*GRID, "--points", "p.csv"], ["both `--points` and `--grid`", "expected one of them"], 1),
-    "no points": ([*PREDICT, "--points", "gone.csv"], ["`gone.csv` does not exist", "Name a .csv or .npz file"], 1),
+    "no points": (
+        [*PREDICT, "--points", "gone.csv"],
+        ["`gone.csv` does not exist", "Name a .csv, .npz, .vtu or .nc file"],
+        1,
+    ),
     "points of space": ([*PREDICT, "--points", "space.csv"], ["space.csv", "3 columns; expected 2", "header"], 1),
     "no tolerance": ([*GRID, "--tol", "0"], ["`--tol` must be a positive number", "got 0.0", "`--tol 1e-6`"], 1),
     "unknown ending": (

@@ -12,19 +12,23 @@ import numpy as np
 from edgewise.files import make_folder
 
 
-def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str) -> None:
-    """Refuses a file that could not or must not be written, and makes its folder: before anything is computed for it."""
+def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str, option: str = "--out") -> None:
+    """Refuses a file that could not or must not be written, and makes its folder: before anything is computed for it.
+
+    Arguments:
+        option: The one that names the file.
+    """
     if path.suffix.lower() not in suffixes:
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
-        raise ValueError(f"`{path}` has an unknown ending; supported are {listed}. Write `--out {example}`.")
+        raise ValueError(f"`{path}` has an unknown ending; supported are {listed}. Write `{option} {example}`.")
     if path.is_dir():
-        raise ValueError(f"`--out {path}` is a folder; expected a file. Write `--out {path / example}`.")
+        raise ValueError(f"`{option} {path}` is a folder; expected a file. Write `{option} {path / example}`.")
     if path.exists() and not overwrite:
-        raise ValueError(f"`--out {path}` exists already. Name another file, or pass --overwrite.")
+        raise ValueError(f"`{option} {path}` exists already. Name another file, or pass --overwrite.")
     make_folder(path.parent)
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(
-            f"You may not write to the folder `{path.parent}` of `--out {path}`. Name a file in another."
+            f"You may not write to the folder `{path.parent}` of `{option} {path}`. Name a file in another."
         )
 
 

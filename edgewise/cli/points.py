@@ -38,11 +38,8 @@ def read_points(path: Path, dim: int) -> Any:
 
 def check_output(path: Path, overwrite: bool, members: int = 1, option: str = "--out") -> None:
     """Refuses a file that could not or must not be written: before anything is computed for it."""
-    try:
-        for file in dict.fromkeys([path, *files_of(path, members)]):
-            check_file(file, SUFFIXES if file == path else (".vtu", ".pvd"), overwrite, "field.csv")
-    except ValueError as error:
-        raise ValueError(str(error).replace("--out", option)) from None
+    for file in dict.fromkeys([path, *files_of(path, members)]):
+        check_file(file, SUFFIXES if file == path else (".vtu", ".pvd"), overwrite, "field.csv", option)
     check_ending(path)
 
 
