@@ -9,8 +9,8 @@ from edgewise.learn.operator import Operator
 
 # Seconds on one core of the first member in space, compilation included, and of each after it, by whether it has edges: to estimate
 # its error, and to solve it and compare as well. Measured on the ellipsoids and half-balls that ship.
-ESTIMATED = {False: (60, 10), True: (120, 60)}
-SOLVED = {False: (80, 30), True: (180, 90)}
+ESTIMATED = {False: (60, 10), True: (120, 20)}
+SOLVED = {False: (80, 30), True: (180, 110)}
 
 
 def say_what_space_costs(operator: Operator, count: int, solved: bool = True) -> None:
