@@ -27,7 +27,7 @@ print(f"{solution}; cross-section {section:.9f}, optical theorem missed by {abs(
 assert abs(section - theorem) < 1e-8
 
 if len(sys.argv) > 1:
-    samples = plot.sample_field(solution, 420, box=[(-3.0, -3.0), (5.6, 3.0)])
+    samples = plot.sample_field(solution, 300, box=[(-3.0, -3.0), (5.6, 3.0)])
     figure = plot.field_figure(solution, samples=samples, estimate=False)
     figure.set_size_inches(10.4, 3.3)
     for ax in figure.axes[:2]:
