@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 What = Literal["field", "far-field", "density", "boundary"]
-# All frames share a palette: waves need no more shades, and a file with more is larger by half.
-_COLOURS = 96
+# Shades of the map, of which more would make files larger by half, and greys for text and lines.
+_COLOURS, _GREYS = 112, 16
 
 
 def wave_film(
@@ -65,7 +65,7 @@ def wave_film(
             image.set_array(np.real(sample.value * np.exp(-1j * phase)))
             yield
 
-    save_film(figure, shots(), path, milliseconds)
+    save_film(figure, shots(), path, milliseconds, colours="RdBu_r")
 
 
 def member_film(
@@ -105,29 +105,39 @@ def member_film(
     else:
         figure = drawn[what](solution)
         shots = _line_shots(figure, solution)
-    save_film(figure, shots, path, milliseconds, back=True)
+    signed = what == "field" and isinstance(solution.problem.data, AbstractWave)
+    save_film(figure, shots, path, milliseconds, colours="RdBu_r" if signed else "viridis", back=True)
 
 
 def save_film(
-    figure: "Figure", shots: Iterable[Any], path: str | Path, milliseconds: int, *, back: bool = False
+    figure: "Figure",
+    shots: Iterable[Any],
+    path: str | Path,
+    milliseconds: int,
+    *,
+    colours: str = "viridis",
+    back: bool = False,
 ) -> None:
-    """Writes what the figure shows after every step of `shots`; the layout is that of the first."""
-    matplotlib_or_words()
+    """Writes what the figure shows after every step of `shots`; the layout is that of the first.
+
+    Arguments:
+        colours: The map of the figure's colours. All frames share a palette of these and of greys.
+        back: Whether the film runs back again.
+    """
+    matplotlib = matplotlib_or_words()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    canvas = FigureCanvasAgg(figure)
-    pictures = []
+    shades = (255 * matplotlib.colormaps[colours](np.linspace(0, 1, _COLOURS))[:, :3]).round().astype(int)
+    greys = np.linspace(0, 255, _GREYS).round().astype(int)[:, None] * np.ones(3, int)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.concatenate([shades, greys]).ravel().tolist())
+    canvas, frames = FigureCanvasAgg(figure), []
     for _ in shots:
         canvas.draw()
         figure.set_layout_engine("none")
-        pictures.append(np.asarray(canvas.buffer_rgba())[..., :3].copy())
-    few = pictures[:: max(1, len(pictures) // 6)]
-    palette = Image.fromarray(np.concatenate(few)).quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE)
-    # Black, greys and white of their own: text on paper takes on no colour.
-    greys = [level for level in (0, 85, 170, 221, 255) for _ in "rgb"]
-    palette.putpalette((palette.getpalette() or [])[: 3 * _COLOURS] + greys)
-    frames = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+        frames.append(picture.quantize(palette=palette, dither=Image.Dither.NONE))
     frames += frames[-2:0:-1] if back else []
     options = {"save_all": True, "append_images": frames[1:], "duration": milliseconds, "loop": 0, "optimize": True}
     write(Path(path), lambda file: frames[0].save(file, "GIF", **options))

@@ -175,7 +175,7 @@ def test_a_wave_in_time(waves, tmp_path):
     signs = signs[:, np.ptp(signs, axis=0) > 0]
     turned = [np.corrcoef(signs[0], later)[0, 1] for later in signs]
     # cos ωt, all the way round: the step from the last frame to the first is one like the others.
-    assert np.allclose(turned, np.cos(2 * np.pi * np.arange(8) / 8), atol=0.15)
+    assert np.allclose(turned, np.cos(2 * np.pi * np.arange(8) / 8), atol=0.25)
 
 
 @pytest.mark.parametrize("what", ["field", "density"])

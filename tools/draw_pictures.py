@@ -43,13 +43,14 @@ EXAMPLES = {
 
 
 def draw(name):
-    """By its example; then a PNG is stored in 256 colours, of which none is off by more than can be seen."""
+    """By its example; a PNG of more than half a megabyte is stored in 256 colours."""
     path = folder / name
     env = os.environ | {"PYTHONPATH": str(root), "MPLBACKEND": "Agg"}
     subprocess.run([sys.executable, root / "examples" / f"{EXAMPLES[name]}.py", path], check=True, env=env)
     if path.suffix == ".png":
-        few = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        few.save(path, optimize=True)
+        picture = Image.open(path).convert("RGB")
+        large = path.stat().st_size > 500_000
+        (picture.quantize(256, dither=Image.Dither.NONE) if large else picture).save(path, optimize=True)
     print(f"{name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
