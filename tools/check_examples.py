@@ -17,13 +17,10 @@ def check(path: Path) -> bool:
     name = path.relative_to(root)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        # Those that draw are asked to.
-        text = path.read_text(encoding="utf-8")
-        drawn = ["picture.gif" if "_film(" in text else "picture.png"] if "sys.argv" in text else []
-        ran = subprocess.run([sys.executable, path, *drawn], cwd=folder, env=env, capture_output=True, text=True)
-        good = ran.returncode == 0 and all((Path(folder) / picture).is_file() for picture in drawn)
+        ran = subprocess.run([sys.executable, path], cwd=folder, env=env, capture_output=True, text=True)
+    good = ran.returncode == 0
     said = ran.stdout + ran.stderr
-    if good and "assert " not in text:
+    if good and "assert " not in path.read_text(encoding="utf-8"):
         good, said = False, "asserts nothing\n"
     print(f"{said}{name}: {'ok' if good else 'FAILED'}, {time.perf_counter() - start:.1f} s", flush=True)
     return good
