@@ -22,7 +22,7 @@ staged = root / "build" / "docs"
 FIGURES = [
     f"{path.stem}.{name}"
     for path in sorted((root / "edgewise").glob("plot*.py"))
-    for name in re.findall(r"(?m)^def ([a-z]\w*_figure)\(", path.read_text(encoding="utf-8"))
+    for name in re.findall(r"(?m)^def ((?!save_)[a-z]\w*_(?:figure|film))\(", path.read_text(encoding="utf-8"))
 ]
 # A page: its title, what it holds, and the names on it; without a dot a name is one of `edgewise`. Tests ask that all are here.
 PAGES = {
@@ -37,7 +37,7 @@ PAGES = {
     "rules": ("Rules", "How an integral over a boundary is computed. `solve` chooses one where none is named.", "Kress Graded Duffy Trapezoid Uniform MonteCarlo"),
     "files": ("Files", "For other programs.", "write to_xarray"),
     "operators": ("Operators", "Networks that give the density of every member.", "fit Operator load pretrained recipe Recipe learn.recipes.NetworkRecipe learn.recipes.CollocationRecipe learn.recipes.OptimiserRecipe learn.recipes.ValidationRecipe testing.damaged"),
-    "figures": ("Figures", "They need `pip install \"edgewise[plot]\"`.", " ".join(FIGURES)),
+    "figures": ("Figures and films", "They need `pip install \"edgewise[plot]\"`.", " ".join(FIGURES)),
 }  # fmt: skip
 # Methods for users. Those of other classes are what the library itself calls.
 METHODS = {
