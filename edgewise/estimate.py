@@ -71,6 +71,8 @@ class ErrorEstimate(eqx.Module):
     def __str__(self) -> str:
         if not is_concrete(self.value) or np.ndim(self.value):
             return repr(self)
+        if not np.isfinite(self.value):
+            return "error not known: too few nodes for this boundary"
         return f"error at most {float(self.value):.1e}" if self.bound else f"estimated error {float(self.value):.1e}"
 
     def __repr__(self) -> str:

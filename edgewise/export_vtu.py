@@ -70,9 +70,10 @@ def _mesh(table: Table, cells: Cells, member: int) -> tuple[np.ndarray, Cells, d
     points = (table.points[member] if table.own_points else table.points).reshape(-1, table.points.shape[-1])
     arrays = {name: array[member] for name, array in real_parts(table.arrays).items()}
     arrays = {name: array.reshape(len(points), *array.shape[len(table.shape) :]) for name, array in arrays.items()}
+    good = np.all([np.isfinite(array.reshape(len(points), -1)).all(axis=1) for array in arrays.values()], axis=0)
+    # Afterwards: where nodes are too few to tell, an error is infinite.
     if table.errors is not None:
         arrays["error"] = np.full(len(points), float(table.errors[member]))
-    good = np.all([np.isfinite(array.reshape(len(points), -1)).all(axis=1) for array in arrays.values()], axis=0)
     kept = [(kind, block[good[block].all(axis=1)]) for kind, block in cells]
     kept = [(kind, block) for kind, block in kept if len(block)]
     if not kept:

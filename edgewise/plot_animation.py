@@ -106,7 +106,8 @@ def member_film(
         figure = drawn[what](solution)
         shots = _line_shots(figure, solution)
     signed = what == "field" and isinstance(solution.problem.data, AbstractWave)
-    save_film(figure, shots, path, milliseconds, colours="RdBu_r" if signed else "viridis", back=True)
+    colours = None if what != "field" else "RdBu_r" if signed else "viridis"
+    save_film(figure, shots, path, milliseconds, colours=colours, back=True)
 
 
 def save_film(
@@ -115,32 +116,41 @@ def save_film(
     path: str | Path,
     milliseconds: int,
     *,
-    colours: str = "viridis",
+    colours: str | None = "viridis",
     back: bool = False,
 ) -> None:
     """Writes what the figure shows after every step of `shots`; the layout is that of the first.
 
     Arguments:
-        colours: The map of the figure's colours. All frames share a palette of these and of greys.
+        colours: The map of the figure's colours: all frames share a palette of these and of greys. None for lines, whose edges fade into
+            white: a palette of what the first frame has.
         back: Whether the film runs back again.
     """
-    matplotlib = matplotlib_or_words()
+    matplotlib_or_words()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    shades = (255 * matplotlib.colormaps[colours](np.linspace(0, 1, _COLOURS))[:, :3]).round().astype(int)
-    greys = np.linspace(0, 255, _GREYS).round().astype(int)[:, None] * np.ones(3, int)
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(np.concatenate([shades, greys]).ravel().tolist())
+    palette = None if colours is None else _palette(colours)
     canvas, frames = FigureCanvasAgg(figure), []
     for _ in shots:
         canvas.draw()
         figure.set_layout_engine("none")
         picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+        palette = palette or picture.quantize(256, method=Image.Quantize.MAXCOVERAGE)
         frames.append(picture.quantize(palette=palette, dither=Image.Dither.NONE))
     frames += frames[-2:0:-1] if back else []
     options = {"save_all": True, "append_images": frames[1:], "duration": milliseconds, "loop": 0, "optimize": True}
     write(Path(path), lambda file: frames[0].save(file, "GIF", **options))
+
+
+def _palette(colours: str) -> Any:
+    from PIL import Image
+
+    shades = (255 * matplotlib_or_words().colormaps[colours](np.linspace(0, 1, _COLOURS))[:, :3]).round().astype(int)
+    greys = np.linspace(0, 255, _GREYS).round().astype(int)[:, None] * np.ones(3, int)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.concatenate([shades, greys]).ravel().tolist())
+    return palette
 
 
 def _samples(solution: Solution, resolution: int, box: Any) -> list[Samples]:
@@ -204,5 +214,6 @@ def _line_shots(figure: "Figure", solution: Solution) -> Iterable[Any]:
         for line in lines:
             chosen = line.get_gid() == str(i)
             line.set(color=colours[line] if chosen else "0.87", linewidth=2.2 if chosen else 0.8, zorder=2 + chosen)
-        title.set_text(caption(member.parameters, figure.get_figwidth() - 0.4))
+        words = caption(member.parameters, figure.get_figwidth() - 0.4)
+        title.set_text("\n".join(filter(None, [words, str(figure.get_label())])))
         yield

@@ -21,7 +21,9 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
     lines = MemberLines(members)
     angle = np.linspace(0, 2 * np.pi, count + 1)
     far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
-    figure = lines.figure(4.8, 4.8)
+    figure = lines.figure(4.8, 5.0, "|u_inf| in dB over the direction" if decibels else "|u_inf| over the direction")
+    # The layout does not count the marks of angles.
+    figure.get_layout_engine().set(h_pad=0.14)  # pyright: ignore
     ax: Any = figure.add_subplot(projection="polar")
     if decibels:
         top = 5 * np.ceil(4 * np.log10(max(far.max(), FLOOR)))
@@ -29,7 +31,6 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
         ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
     for i, line in enumerate(far):
         ax.plot(angle, line, **lines.style(i))
-    ax.set_title("|u_inf| in dB over the direction" if decibels else "|u_inf| over the direction")
     ax.set_rlabel_position(112)
     ax.grid(linewidth=0.5, alpha=0.6)
     lines.explain(figure, ax)

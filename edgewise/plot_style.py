@@ -89,13 +89,14 @@ class MemberLines:
             self.bar = self.matplotlib.cm.ScalarMappable(scale, shades)
         self.colours = self.matplotlib.colormaps["viridis"](0.85 * place)
 
-    def figure(self, width: float, height: float) -> "Figure":
-        """With room below for the legend, and above for what members share."""
-        words = caption(self.shared, width)
+    def figure(self, width: float, height: float, title: str = "") -> "Figure":
+        """With room below for the legend, and above for what members share and a title, which is the figure's label too."""
+        words = "\n".join(filter(None, [caption(self.shared, width), title]))
         labels = self._labels(width)
         rows = -(-len(labels) // _columns(labels, width)) if labels else 0
         size = (width, height + rows * (0.03 + max(map(caption_height, labels), default=0)) + caption_height(words))
         figure = self.matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
+        figure.set_label(title)
         if words:
             figure.suptitle(words, fontsize="medium")
         return figure

@@ -56,6 +56,17 @@ def solved():
     return functools.cache(lambda name: CASES[name]())
 
 
+def test_a_mesh_whose_error_is_not_known(tmp_path):
+    gear = ew.StarCurve(lambda s: 1 + 0.1 * jnp.tanh(2 * jnp.cos(7 * s)))
+    rough = ew.solve(
+        ew.Problem(gear, None, ew.SingleLayer(LAPLACE), entire, "interior"), quadrature=ew.Kress(96), tol=0.5
+    )
+    assert str(rough.error_estimate()) == "error not known: too few nodes for this boundary"
+    mesh = meshio.read(ew.write(tmp_path / "gear.vtu", rough, grid=20))
+    assert len(mesh.points) > 200 and np.all(np.isinf(mesh.point_data["error"]))
+    np.testing.assert_array_equal(mesh.point_data["u"], rough(mesh.points[:, :2]))
+
+
 def grid_of(solution, count=9):
     return export.grid_points(solution.boundary.x, count, solution.problem.side)
 

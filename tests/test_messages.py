@@ -23,6 +23,25 @@ def unit(**options):
 HELMHOLTZ = ew.Helmholtz(2, "k")
 
 
+NUMPY = "Write `jnp.sin` of `jax.numpy` instead of `np.sin`"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"family": ew.StarCurve(lambda s, t: 1 + 0.1 * t * np.cos(s))}, ["radius of a `StarCurve`", NUMPY]),
+        ({"data": lambda x: x[0] if x[0] > 0 else 0.0}, ["`data` asks for numbers", "`jnp.where(condition, a, b)`"]),
+        ({"data": lambda x: x[:, 0]}, ["`data` sees one point, of shape (2,)", "Write `x[0]`"]),
+    ],
+    ids=["numpy", "if", "many points"],
+)
+def test_functions_that_jax_cannot_trace(wrong, words):
+    for verb in (lambda asked: ew.solve(asked, t=1.5), ew.fit):
+        with pytest.raises(TypeError) as caught:
+            verb(problem(**wrong))
+        assert [word for word in words if word not in str(caught.value)] == []
+
+
 def scattering(data, coupling=None):
     box = ew.Box(k=(0.0, 5.0), eta=(-2.0, 2.0))
     return ew.Problem(ew.Ellipse(1.0, 1.0), box, ew.CombinedField(HELMHOLTZ, coupling), data, "exterior")

@@ -9,7 +9,9 @@ import pytest
 
 import edgewise as ew
 from edgewise.evaluation import measure
+from edgewise.learn.tolerance import within
 from edgewise.potentials import Strengths
+from edgewise.result import Code
 from edgewise.special import resample
 from edgewise.systems import assemble
 from edgewise.testing import damaged
@@ -132,6 +134,15 @@ def test_refining_is_differentiable_and_works_in_batches():
     assert jax.grad(value)(0.5) == pytest.approx(float(harmonic(point)), abs=1e-9)
     batch = ew.solve(problem, t=[0.4, 0.5], quadrature=ew.Kress(64)).refine(1e-12)
     assert len(batch) == 2 and batch(point) == pytest.approx(np.array([0.4, 0.5]) * float(harmonic(point)), abs=1e-9)
+
+
+def test_a_tolerance_where_nodes_are_too_few_to_tell():
+    gear = ew.StarCurve(lambda s, h: 1 + h * jnp.tanh(2 * jnp.cos(7 * s)))
+    problem = ew.Problem(gear, ew.Box(h=(0.0, 0.2)), ew.SingleLayer(ew.Laplace(dim=2)), harmonic, "interior")
+    coarse, fine = (ew.solve(problem, quadrature=ew.Kress(n), tol=0.5, h=jnp.array([0.0, 0.1])) for n in (96, 192))
+    found = within(coarse, 1e-6, lambda rule: fine)
+    assert found.stats["refined"].tolist() == [False, True] and np.isinf(found.stats["error"][1])
+    assert found.result.code.tolist() == [Code.CONVERGED, Code.UNRESOLVED]
 
 
 def test_an_operator_answers_within_a_tolerance(measured):

@@ -9,7 +9,7 @@ import numpy as np
 from edgewise.cli.members import random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import Members, at_option, choose_members, describe, middle, open_run
+from edgewise.cli.runs import Members, at_option, choose_members, describe, middle, open_run, problem_option
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
@@ -216,5 +216,5 @@ def _words(command: Any, report: dict[str, Any], dim: int) -> str:
     measured: list[Row] = [*rows, report["random"]["worst"]] if "random" in report else rows
     worst = max(measured, key=lambda row: row["relative_l2"])
     lines.append(f"{report['seconds']:.1f} s.")
-    picture = ["plot", command.run, *at_option(worst["parameters"]), "--out", "worst.png"]
+    picture = ["plot", command.run, *problem_option(command), *at_option(worst["parameters"]), "--out", "worst.png"]
     return "\n".join([*lines, try_next(picture)])

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from edgewise import plot, plot_space, plot_training
 from edgewise.cli.output import check_file, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import choose_members, find_run, middle, open_run
+from edgewise.cli.runs import choose_members, find_run, middle, open_run, problem_option
 from edgewise.evaluation import reference
 from edgewise.files import write
 from edgewise.learn.runs import read_history
@@ -47,7 +47,7 @@ def run(command: Any) -> None:
         print(to_json({"run": command.run, "written": str(command.out)}))
         return
     print(f"Wrote {command.out}.")
-    print(try_next(["evaluate", command.run, "--random", "50"]))
+    print(try_next(["evaluate", command.run, *problem_option(command), "--random", "50"]))
 
 
 def save(figure: Any, path: Any) -> None:

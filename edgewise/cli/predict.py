@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import at_option, choose_members, open_run
+from edgewise.cli.runs import at_option, choose_members, open_run, problem_option
 from edgewise.estimate import obeys_maximum, refusal
 from edgewise.export import field_table, files_of, grid_points, has_total, is_mesh, places, save
 from edgewise.export_boundary import boundary_table
@@ -22,6 +22,7 @@ from edgewise.precision import enable_x64
 # Members whose fields are evaluated at once.
 CHUNK = 32
 MOST_VALUES = 2 * 10**7
+TOO_FEW = ", since the operator has too few nodes for some boundary: train with more `collocation.nodes`"
 
 
 def run(command: Any) -> None:
@@ -101,12 +102,15 @@ def run(command: Any) -> None:
         sure = "at most" if obeys_maximum(operator.problem) and operator.problem.family.dim == 2 else "estimated as"
         above = int(np.sum(errors > (command.tol or np.inf)))
         refinement = _refined_words(refined, above, count, command.tol)
-        print(f"Error {sure} {errors.max():.1e}{refinement}; `error` in the file has it.")
+        told = f"Error {sure} {errors.max():.1e}" if np.isfinite(errors.max()) else f"Error not known{TOO_FEW}"
+        print(f"{told}{refinement}; `error` in the file has it.")
     for path in written:
         beside = f", and {count} files that it names" if path.suffix == ".pvd" else ""
         print(f"Wrote {path}{beside}.")
     first = at_option({name: value[0] for name, value in members.items()})
-    print(try_next(["plot", command.run, *first, "--out", str(command.out.with_suffix(".png"))]))
+    print(
+        try_next(["plot", command.run, *problem_option(command), *first, "--out", str(command.out.with_suffix(".png"))])
+    )
 
 
 def _outputs(command: Any) -> list[tuple[Path, str]]:

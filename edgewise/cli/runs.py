@@ -115,6 +115,11 @@ def at_option(parameters: dict[str, Any]) -> list[str]:
     return ["--at", listed] if listed else []
 
 
+def problem_option(command: Any) -> list[str]:
+    """Where a run's problem is, if that had to be said."""
+    return ["--problem", command.problem] if command.problem else []
+
+
 def describe(parameters: dict[str, Any]) -> str:
     """One member in words: `t = 1.15`."""
     listed = (f"{name} = {_short(value)}" for name, value in parameters.items())

@@ -298,8 +298,10 @@ class UserFunction(eqx.Module):
     names: tuple[str, ...] = eqx.field(static=True)
     optional: tuple[str, ...] = eqx.field(static=True)
     takes_all: bool = eqx.field(static=True)
+    role: str = eqx.field(static=True)
 
     def __init__(self, function: Callable, role: str, first: str):
+        self.role = role
         if not callable(function):
             raise TypeError(f"{role} must be a function of `{first}` and named parameters, got {function!r}.")
         # A plain function is not an array: it must be static, or a solution could not leave `jax.jit`.
@@ -315,10 +317,19 @@ class UserFunction(eqx.Module):
         self.takes_all = any(p.kind is p.VAR_KEYWORD for p in signature)
 
     def __call__(self, point: Array, known: Mapping[str, Any]) -> Any:
-        if self.takes_all:
-            return self.function(point, **known)
         wanted = [*self.names, *(name for name in self.optional if name in known)]
-        return self.function(point, **{name: known[name] for name in wanted})
+        given = known if self.takes_all else {name: known[name] for name in wanted}
+        try:
+            return self.function(point, **given)
+        except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+            raise TypeError(
+                f"{self.role} asks for numbers while JAX traces it. Write `jnp.sin` of `jax.numpy` instead of `np.sin` or "
+                "`math.sin`, and `jnp.where(condition, a, b)` instead of `if`."
+            ) from error
+        except IndexError as error:
+            raise TypeError(
+                f"{self.role} sees one point, of shape {np.shape(point)}, not many at once: {error}. Write `x[0]`, not `x[:, 0]`."
+            ) from error
 
 
 class _Static(eqx.Module):

@@ -31,7 +31,9 @@ def within(solution: Solution, tol: Any, read: Callable[[AbstractQuadrature], So
             "outside of `jax.jit`, or leave `tol` out and use `solution.refine(...)`."
         )
     found = solution.error_estimate()
-    errors, sizes = np.array(found.value), np.asarray(found.value / found.relative)
+    # Where nodes are too few to tell, an error is infinite, and nothing is known of the size that it is relative to.
+    known = np.isfinite(found.value)
+    errors, sizes = np.array(found.value), np.where(known, found.value / found.relative, 1.0)
     refined = ~(errors <= tol)
     codes = np.asarray(solution.result.code)
     # What the estimate has vouched for needs no other word.
@@ -45,9 +47,8 @@ def within(solution: Solution, tol: Any, read: Callable[[AbstractQuadrature], So
         parts = (nodal(rule, finer.boundary, density.values), finer.boundary, finer.strengths)
         for i in map(int, np.flatnonzero(refined)):
             better, errors[i], applications[i] = _refined(solution[i], float(tol), float(sizes[i]))
-            codes[i] = (
-                int(better.result.code) if errors[i] <= tol else max(int(better.result.code), Code.NO_CONVERGENCE)
-            )
+            missed = Code.NO_CONVERGENCE if np.isfinite(errors[i]) else Code.UNRESOLVED
+            codes[i] = int(better.result.code) if errors[i] <= tol else max(int(better.result.code), missed)
             parts = _with_member(parts, i, (better.density, better.boundary, better.strengths))
         density, boundary, strengths = parts
         solution = dataclasses.replace(finer, density=density, boundary=boundary, strengths=strengths)
