@@ -236,7 +236,8 @@ class Solution(eqx.Module):
     def __repr__(self) -> str:
         count = f" of {len(self)} members" if self.batched else ""
         where = parameters_in_words(self.parameters, self.batched)
-        return f"Solution{count}({where}): {self.result}; {self.boundary.x.shape[-2]} nodes"
+        where = f"({where})" if where else ""
+        return f"Solution{count}{where}: {self.result}; {self.boundary.x.shape[-2]} nodes"
 
     def _repr_html_(self) -> str:
         rows = [
