@@ -14,7 +14,7 @@ from edgewise.export_netcdf import dataset, write_netcdf, xarray_or_words
 from edgewise.export_table import Cells, Table, parameters_of, with_members, write_csv, write_npz
 from edgewise.export_vtu import mesh_cells, meshio_or_words, write_vtu
 from edgewise.files import make_folder
-from edgewise.plot_samples import MARGIN
+from edgewise.plot_samples import MARGIN, box_around, counts_in
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -155,8 +155,7 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
 def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
     """A grid around points of a boundary, (..., d): `resolution` points along the longest side; (ny, nx, 2) or (nz, ny, nx, 3).
 
-    Inside a boundary it ends there; outside it goes on for half a longest side. Shorter sides have as many points as keep the spacing
-    nearly equal, but two at least.
+    Inside a boundary it ends there; outside it goes on for half a longest side.
 
     >>> grid_points(np.array([[0.0, 0.0], [2.0, 1.0]]), 3, "interior").tolist()
     [[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]]
@@ -165,18 +164,15 @@ def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
         raise ValueError(f"A grid needs 2 points or more a side, got {resolution}. Write `grid=200` (`--grid 200`).")
     dim = boundary_points.shape[-1]
     flat = np.asarray(boundary_points, float).reshape(-1, dim)
-    low, high = flat.min(axis=0), flat.max(axis=0)
-    room = (0.0 if side == "interior" else MARGIN[side]) * np.max(high - low)
-    low, high = low - room, high + room
-    spacing = np.max(high - low) / (resolution - 1)
-    counts = [max(2, 1 + round(float(side / spacing))) for side in high - low]
+    box = box_around(flat, 0.0 if side == "interior" else MARGIN[side])
+    counts = counts_in(box, resolution)
     if math.prod(counts) > MOST_POINTS:
         most = int(MOST_POINTS ** (1 / dim))
         raise ValueError(
             f"A grid of {' x '.join(map(str, counts))} has {math.prod(counts)} points; expected at most {MOST_POINTS}. "
             f"Write `grid={most}` (`--grid {most}`) or less."
         )
-    sides = [np.linspace(*side) for side in zip(low, high, counts, strict=True)]
+    sides = [np.linspace(*ends) for ends in zip(*box, counts, strict=True)]
     # The last axis outermost, so that the first runs fastest.
     mesh = np.meshgrid(*reversed(sides), indexing="ij")
     return np.stack(mesh[::-1], axis=-1)

@@ -9,7 +9,7 @@ from edgewise.plot_lines import boundary_figure as boundary_figure
 from edgewise.plot_lines import density_figure as density_figure
 from edgewise.plot_lines import far_field_figure as far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
-from edgewise.plot_style import FLOOR, caption, caption_height, caption_row, matplotlib_or_words
+from edgewise.plot_style import FLOOR, brightest, caption, caption_height, caption_row, matplotlib_or_words, shown_range
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -71,15 +71,7 @@ def _draw_row(
 ) -> None:
     matplotlib = matplotlib_or_words()
     shown = np.real(sample.value if sample.truth is None else sample.truth)
-    low, high = shown.min(), shown.max()
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
-        # A constant field: the rounding in it is for the error to show.
-        low, high = low - 0.5, high + 0.5
-    if wave:
-        # About zero; the brightest hundredth may be the neighbourhood of a point source.
-        high = np.quantile(np.abs(shown), 0.995)
-        low = -high
-    values = matplotlib.colors.Normalize(low, high)
+    values = matplotlib.colors.Normalize(*shown_range(shown, wave))
     name = "Re u" if np.iscomplexobj(sample.value) else "u"
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
     region = region_of(sample, side)
@@ -103,8 +95,7 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str
     """Signs by two colours about white, sizes from dark to light; without level lines, which would crowd."""
     matplotlib = matplotlib_or_words()
     mesh = matplotlib.tri.Triangulation(*sample.points.T)
-    # The brightest hundredth may be the neighbourhood of a point source.
-    top = np.quantile(np.abs(sample.value), 0.995)
+    top = brightest(sample.value)
     for ax, value, name, low, colours in (
         (row[0], np.real(sample.value), "Re u", -top, "RdBu_r"),
         (row[1], np.abs(sample.value), "|u|", 0.0, "inferno"),

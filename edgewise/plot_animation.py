@@ -11,7 +11,7 @@ from edgewise.plot import colour_bar, draw_panel, region_of
 from edgewise.plot_lines import boundary_figure, density_figure, far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import caption, caption_height, matplotlib_or_words
+from edgewise.plot_style import brightest, caption, caption_height, matplotlib_or_words, shown_range
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -53,11 +53,10 @@ def wave_film(
         raise ValueError(f"`frames` must be 2 or more, got {frames}.")
     (sample,) = _samples(solution, resolution, box)
     matplotlib = matplotlib_or_words()
-    # The brightest hundredth may be the neighbourhood of a point source.
-    top = np.quantile(np.abs(sample.value), 0.995)
-    figure, ax = _stage(solution, sample, matplotlib.colors.Normalize(-top, top), "RdBu_r", "Re u e$^{-iωt}$")
-    mesh = matplotlib.tri.Triangulation(*sample.points.T)
-    norm, region = matplotlib.colors.Normalize(-top, top), region_of(sample, solution.problem.side)
+    top = brightest(sample.value)
+    norm = matplotlib.colors.Normalize(-top, top)
+    figure, ax = _stage(solution, sample, norm, "RdBu_r", "Re u e$^{-iωt}$")
+    mesh, region = matplotlib.tri.Triangulation(*sample.points.T), region_of(sample, solution.problem.side)
     image = draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave=True)
 
     def shots():
@@ -182,13 +181,7 @@ def _field_shots(solution: Solution, resolution: int, box: Any) -> tuple["Figure
     samples = _samples(solution, resolution, box)
     wave = isinstance(solution.problem.data, AbstractWave)
     values = np.concatenate([np.real(sample.value) for sample in samples])
-    low, high = values.min(), values.max()
-    if wave:
-        high = np.quantile(np.abs(values), 0.995)
-        low = -high
-    elif high - low <= 1e-9 * max(abs(low), abs(high)):
-        low, high = low - 0.5, high + 0.5
-    norm = matplotlib.colors.Normalize(low, high)
+    norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     label = "Re u" if np.iscomplexobj(samples[0].value) else "u"
     figure, ax = _stage(solution, samples[0], norm, "RdBu_r" if wave else "viridis", label)
 

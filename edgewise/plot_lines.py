@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.geometry.outlines import outlines
 from edgewise.plot_bodies import bodies_figure, surface_density_figure
 from edgewise.plot_samples import members_of
-from edgewise.plot_style import FLOOR, MemberLines, matplotlib_or_words
+from edgewise.plot_style import MemberLines, in_decibels, loudest, matplotlib_or_words
 from edgewise.quadrature import Graded
 from edgewise.solution import Solution
 
@@ -26,8 +26,8 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
     figure.get_layout_engine().set(h_pad=0.14)  # pyright: ignore
     ax: Any = figure.add_subplot(projection="polar")
     if decibels:
-        top = 5 * np.ceil(4 * np.log10(max(far.max(), FLOOR)))
-        far = np.maximum(20 * np.log10(np.maximum(far, FLOOR)), top - 40)
+        top = loudest(far)
+        far = in_decibels(far, top - 40)
         ax.set(ylim=(top - 40, top), yticks=top - np.arange(40, -1, -10))
     for i, line in enumerate(far):
         ax.plot(angle, line, **lines.style(i))

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.plot import colour_bar, region_of
 from edgewise.plot_samples import sample_field
-from edgewise.plot_style import matplotlib_or_words
+from edgewise.plot_style import matplotlib_or_words, shown_range
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -29,9 +29,7 @@ def mosaic_figure(
     samples = sample_field(solution, resolution, box=box)
     wave, side = isinstance(solution.problem.data, AbstractWave), solution.problem.side
     values = np.concatenate([np.real(sample.value) for sample in samples])
-    # The brightest hundredth may be the neighbourhood of a point source.
-    top = np.quantile(np.abs(values), 0.995)
-    norm = matplotlib.colors.Normalize(*((-top, top) if wave else (values.min(), values.max())))
+    norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     shades = matplotlib.cm.ScalarMappable(norm, "RdBu_r" if wave else "viridis")
     rows = -(-len(samples) // columns)
     width, height = samples[0].box[1] - samples[0].box[0]

@@ -98,6 +98,11 @@ def box_around(points: np.ndarray, margin: float) -> np.ndarray:
 
 def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
     """Equally spaced points of a box, lowest and highest corner: `resolution` of them along the longest side."""
-    step = np.max(box[1] - box[0]) / (resolution - 1)
-    sides = (np.linspace(low, high, max(2, 1 + round((high - low) / step))) for low, high in box.T)
+    sides = (np.linspace(*ends) for ends in zip(*box, counts_in(box, resolution), strict=True))
     return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, len(box[0]))
+
+
+def counts_in(box: np.ndarray, resolution: int) -> list[int]:
+    """How many points a grid has along each side: on shorter ones as many as keep the spacing nearly equal, but two at least."""
+    step = np.max(box[1] - box[0]) / (resolution - 1)
+    return [max(2, 1 + round(float(length / step))) for length in box[1] - box[0]]

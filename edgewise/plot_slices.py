@@ -57,7 +57,7 @@ def sections(family: "AbstractSurface", parameters: dict[str, Any], axis: int, o
     # Comes with matplotlib, without which there is no figure to ask for this.
     from contourpy import contour_generator
 
-    patches = patch_grids(family, {name: jnp.asarray(value) for name, value in parameters.items()}, _CELLS)
+    patches = patch_grids(family, parameters, _CELLS)
     size = np.max(np.ptp(patches.reshape(-1, 3), axis=0))
     # Past the sides of patches and the faces that may lie in the plane itself: there rounding would decide.
     level = offset + 1e-9 * size

@@ -13,7 +13,7 @@ from edgewise.plot_bodies import VIEW, eye_at
 from edgewise.plot_bodies import body_figure as body_figure
 from edgewise.plot_samples import members_of
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import FLOOR, caption, caption_height, caption_row, matplotlib_or_words
+from edgewise.plot_style import caption, caption_height, caption_row, in_decibels, loudest, matplotlib_or_words
 from edgewise.potentials import PlaneWave
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
     angle = np.linspace(0, 2 * np.pi, 4 * count + 1)
     directions = np.concatenate([_unit(theta, phi).reshape(-1, 3), _unit(angle, 0 * angle)])
     far = np.asarray(solution.far_field(directions)).reshape(len(members), -1)
-    top = 5 * np.ceil(4 * np.log10(max(np.abs(far).max(), FLOOR)))
+    top = loudest(far)
     shades = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(top - 40, top), "inferno")
     words = [caption(member.parameters, 7.6) for member in members]
     size = (8.4, sum(3.9 + caption_height(text) for text in words))
@@ -99,7 +99,7 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
         cut: Any = figure.add_subplot(len(members), 2, 2 * i + 2, projection="polar")
         cut.set_theta_zero_location("N")
         cut.set_theta_direction(-1)
-        cut.plot(angle, _decibels(value[theta.size :], top - 40), linewidth=1.3)
+        cut.plot(angle, in_decibels(value[theta.size :], top - 40), linewidth=1.3)
         cut.set(ylim=(top - 40, top), yticks=top - np.arange(30, 0, -10))
         cut.set_title("in dB over θ from +z, for y = 0")
         # Backward, where least is scattered, between two of the lines.
@@ -161,7 +161,7 @@ def _draw_sphere(ax: Any, value: np.ndarray, shades: Any, way: np.ndarray | None
     theta, phi = np.meshgrid(*(np.linspace(0, end, n) for end, n in zip((np.pi, 2 * np.pi), fine.shape, strict=True)))
     ax.plot_surface(
         *np.moveaxis(_unit(theta, phi), -1, 0),
-        facecolors=shades.to_rgba(_decibels(fine.T, shades.norm.vmin)),
+        facecolors=shades.to_rgba(in_decibels(fine.T, shades.norm.vmin)),
         rcount=max(fine.shape),
         ccount=max(fine.shape),
         shade=False,
@@ -186,10 +186,6 @@ def _draw_sphere(ax: Any, value: np.ndarray, shades: Any, way: np.ndarray | None
         x, y, z = np.outer(way / seen, [-1.6, -1.1])
         tail, tip = np.stack(proj_transform(x, y, z, ax.get_proj())[:2], axis=1)
         ax.annotate("", tip, tail, arrowprops={"arrowstyle": "-|>", "color": "tab:red", "lw": 2, "mutation_scale": 16})
-
-
-def _decibels(value: np.ndarray, bottom: float) -> np.ndarray:
-    return np.maximum(20 * np.log10(np.maximum(np.abs(value), FLOOR)), bottom)
 
 
 def _way(member: "Solution") -> np.ndarray | None:

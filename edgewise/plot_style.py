@@ -38,6 +38,30 @@ def matplotlib_or_words() -> Any:
     return matplotlib
 
 
+def brightest(value: np.ndarray) -> float:
+    """What a scale of waves ends with: the last hundredth may be the neighbourhood of a point source."""
+    return float(np.quantile(np.abs(value), 0.995))
+
+
+def shown_range(value: np.ndarray, wave: bool) -> tuple[float, float]:
+    """The ends of the scale of a real field; of waves about zero."""
+    if wave:
+        return -brightest(value), brightest(value)
+    low, high = float(value.min()), float(value.max())
+    # A constant field: the rounding in it is for the error to show.
+    return (low - 0.5, high + 0.5) if high - low <= 1e-9 * max(abs(low), abs(high)) else (low, high)
+
+
+def loudest(far: np.ndarray) -> float:
+    """What a scale of far fields ends with, in decibels: a multiple of five."""
+    return 5 * np.ceil(4 * np.log10(max(np.abs(far).max(), FLOOR)))
+
+
+def in_decibels(value: np.ndarray, bottom: float) -> np.ndarray:
+    """20 log₁₀ |value|, or `bottom` where that is less."""
+    return np.maximum(20 * np.log10(np.maximum(np.abs(value), FLOOR)), bottom)
+
+
 def caption(parameters: Mapping[str, Any], width: float) -> str:
     """Parameters in lines of at most `width` inches, broken between them where that is possible."""
     letters = max(12, int(LETTERS * width))

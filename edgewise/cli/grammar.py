@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import tyro
@@ -68,7 +68,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         return f"`{name}` stands before any command. Write `edgewise COMMAND {name}`; `edgewise --help` lists the commands."
     if name not in commands:
         listed = ", ".join(commands)
-        return f"No command is called `{name}`.{_guess(name, commands)} There are {listed}; `edgewise --help` describes them."
+        return f"No command is called `{name}`.{guess(name, commands)} There are {listed}; `edgewise --help` describes them."
     grammar, given = grammar_of(commands[name]), []
     described = f"`edgewise {name} --help` describes them."
     while left:
@@ -83,7 +83,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         option = option.replace("_", "-")
         if option not in grammar.options:
             known = ", ".join(grammar.options)
-            return f"`edgewise {name}` has no option `{option}`.{_guess(option, grammar.options)} It has {known}; {described}"
+            return f"`edgewise {name}` has no option `{option}`.{guess(option, grammar.options)} It has {known}; {described}"
         kind = grammar.options[option]
         if kind is None and equals:
             return f"`{option}` takes no value, got `{word}`. Write `{option}` alone, or leave it out."
@@ -102,6 +102,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
     return None
 
 
-def _guess(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+def guess(name: str, known: Iterable[str], before: str = "") -> str:
+    """A sentence with the known name that is nearest, `before` in front of it; nothing where none is near."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean `{before}{close[0]}`?" if close else ""

@@ -1,7 +1,6 @@
 """The problem a command is about: a preset by name, or one in a Python file of the user's."""
 
 import contextlib
-import difflib
 import importlib.util
 import inspect
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from edgewise.cli.grammar import guess
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 
@@ -48,10 +48,8 @@ def find_problem(text: str) -> tuple[Problem, dict[str, str]]:
 
 def _no_preset(text: str) -> str:
     known = ", ".join(f"`{name}`" for name in sorted(PRESETS))
-    close = difflib.get_close_matches(text.lower(), PRESETS, n=1)
-    guess = f" Did you mean `{close[0]}`?" if close else ""
     return (
-        f"No preset is called `{text}`.{guess} There are {known}; `edgewise list` describes them. "
+        f"No preset is called `{text}`.{guess(text.lower(), PRESETS)} There are {known}; `edgewise list` describes them. "
         "For a problem of your own, write `my_problem.py:problem`."
     )
 

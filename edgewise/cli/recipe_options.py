@@ -1,10 +1,10 @@
 """`--recipe.part.field value`: a recipe with some of its fields changed."""
 
 import dataclasses
-import difflib
 from collections.abc import Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from edgewise.cli.grammar import guess
 from edgewise.learn.recipes import Recipe
 
 TRUTHS = {"true": True, "false": False}
@@ -33,9 +33,9 @@ def _change(part: Any, names: list[str], text: str, path: str) -> Any:
     known = [field for field in hints if field != "name" or not isinstance(part, Recipe)]
     where = f"--recipe.{path}".removesuffix(".".join(names))
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f" Did you mean `{where}{close[0]}`?" if close else ""
-        raise ValueError(f"`--recipe.{path}`: there is no `{name}`; there are {', '.join(known)}.{guess}")
+        raise ValueError(
+            f"`--recipe.{path}`: there is no `{name}`; there are {', '.join(known)}.{guess(name, known, where)}"
+        )
     kind, old = hints[name], getattr(part, name)
     if dataclasses.is_dataclass(kind):
         if not deeper:

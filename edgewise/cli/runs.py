@@ -1,7 +1,6 @@
 """The run a command is about: a folder, or the name of an operator that ships; and its members."""
 
 import dataclasses
-import difflib
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.cli.grammar import guess
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
 from edgewise.geometry import Box
@@ -135,9 +135,8 @@ def _no_run(text: str) -> str:
     names = shipped()
     listed = ", ".join(f"`{name}`" for name in names) or "none"
     beside = [entry.name for entry in Path(text).parent.glob("*") if (entry / CONFIG).is_file()] if text else []
-    close = difflib.get_close_matches(text, [*names, *(str(Path(text).parent / name) for name in beside)], n=1)
-    guess = f" Did you mean `{close[0]}`?" if close else ""
+    known = [*names, *(str(Path(text).parent / name) for name in beside)]
     return (
-        f"No folder and no operator is called `{text}`.{guess} Operators that ship: {listed}. "
+        f"No folder and no operator is called `{text}`.{guess(text, known)} Operators that ship: {listed}. "
         "Train one with `edgewise train laplace-star --out runs/laplace`."
     )
