@@ -62,9 +62,9 @@ class Sweep:
     p: tuple[int, ...] = CODES
     steps: int = 20_000
     """Of Adam: a tenth of what the paper has, after which its error stands still."""
-    halvings: int = 10
-    """Of the rate, spread over the steps, as in the script that the authors published: they have 200,000 and halve it every 20,000.
-    At the rate of the text, which ends near where it began, the error of a cell is that of its last steps by chance."""
+    settle: float = 0.2
+    """The last share of those steps, over which the rate falls to nothing: at the paper's, which hardly changes within them, the
+    error of a cell is that of its last few steps by chance."""
     our_steps: int = 6
     """Of Gauss-Newton."""
     seed: int = 0
@@ -135,8 +135,7 @@ def recipe_for(problem: Problem, kind: Kind, cell: Cell, sweep: Sweep) -> Recipe
         optimiser = dataclasses.replace(
             chosen.optimiser,
             steps=sweep.steps,
-            decay=0.5,
-            decay_every=max(1, sweep.steps // sweep.halvings),
+            settle=sweep.settle,
             check_every=max(1, sweep.steps // 20),
         )
         network = dataclasses.replace(chosen.network, **cell._asdict(), features=kind)

@@ -113,8 +113,8 @@ def words(report: dict[str, Any]) -> str:
     note = f"\n- Of {lost} cells a loss was no longer finite: their weights are those before that step." if lost else ""
     return f"""Relative l2 errors of the field inside at t = 1.15, by layers (down), neurons (to the right) and p.
 
-- The paper's recipe: {settings["steps"]:,} of 200,000 steps of Adam, the rate halved {settings["halvings"]} times; its field is summed by the rule it was trained with, as the paper
-  measures it. {report["within_a_factor_2"]} of {len(cells)} cells are within a factor of 2 of the printed error.{few}
+- The paper's recipe: {settings["steps"]:,} of 200,000 steps of Adam, over the last {settings["settle"]:.0%} of which the rate falls to nothing; its field is summed by the
+  rule it was trained with, as the paper measures it. {report["within_a_factor_2"]} of {len(cells)} cells are within a factor of 2 of the printed error.{few}
 - edgewise: recipe `default` with the sizes of the cell, {settings["our_steps"]} steps of Gauss-Newton. {report["edgewise_better"]} of {len(cells)} cells
   are better than the printed error.
 - Seconds, with compilation: {"; ".join(f"{KINDS[kind]} {taken:,.0f}" for kind, taken in seconds.items())}; on {", ".join(report["devices"])}.{note}

@@ -182,9 +182,12 @@ def _jacobian(weights: Array, rest: AbstractNetwork, unravel: Callable, systems:
 
 
 def adam(recipe: OptimiserRecipe) -> optax.GradientTransformation:
-    """Adam with the paper's schedule: the rate falls by a factor every so many steps."""
+    """Adam with the paper's schedule: the rate falls by a factor every so many steps; and where asked to, to nothing at the end."""
     schedule = optax.exponential_decay(recipe.rate, recipe.decay_every, recipe.decay, staircase=True)
-    return optax.adam(schedule)
+    if not recipe.settle:
+        return optax.adam(schedule)
+    last = recipe.settle * recipe.steps
+    return optax.adam(lambda step: schedule(step) * jnp.clip((recipe.steps - step) / last, 0, 1))
 
 
 def adam_start(weights: Float[Array, " P"], recipe: OptimiserRecipe) -> State:

@@ -76,6 +76,8 @@ class OptimiserRecipe:
     """Adam's; the length of the first steps of `stochastic`, which Gauss-Newton has at 1."""
     decay: float = 0.95
     decay_every: int = 20_000
+    settle: float = 0.0
+    """The last share of Adam's steps, over which its rate falls to nothing as well."""
     check_every: int = 1
     """Steps between two looks at the validation members; Adam does them in one compiled piece."""
 
@@ -168,11 +170,12 @@ LIMITS = {
     "damping": (1e-15, 1e8),
     "rate": (1e-12, 1e3),
     "decay": (1e-6, 1.0),
+    "settle": (0.0, 1.0),
     "floor": (0.0, 1.0),
     "tol": (1e-15, 1.0),
 }
 # Fields that the recipes of older runs do not have; they have the default.
-LATER = {"chunk", "poles", "order", "radial", "batch", "momentum"}
+LATER = {"chunk", "poles", "order", "radial", "batch", "momentum", "settle"}
 
 
 def with_dtype(recipe: Recipe, dtype: str) -> Recipe:
