@@ -23,6 +23,7 @@ def field_figure(
     solution: Solution,
     *,
     resolution: int = 200,
+    box: Any = None,
     samples: list[Samples] | None = None,
     truth: Solution | None = None,
     name: str = "solution",
@@ -32,12 +33,18 @@ def field_figure(
 
     The truth is the problem's `exact` field, or `truth`, the same members solved; without either a row is the solution
     alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without `truth`,
-    its real part and its absolute value are drawn. `samples` are those of `sample_field`, where they are at hand already.
-    `name` is what the column of the solution is called. A title says how wrong the solution knows itself to be, unless `estimate` is
-    false. Save it with `figure.savefig("field.png")`; no window is opened.
+    its real part and its absolute value are drawn. Save it with `figure.savefig("field.png")`; no window is opened.
+
+    Arguments:
+        resolution: Points along the longer side of the grid.
+        box: Lower left and upper right corner of what is shown; by default around the boundaries.
+        samples: Those of `sample_field`, where they are at hand already, instead of `resolution`, `box` and `truth`.
+        truth: The same members, solved.
+        name: What the column of the solution is called.
+        estimate: Whether a title says how wrong the solution knows itself to be.
     """
     matplotlib = matplotlib_or_words()
-    samples = sample_field(solution, resolution, truth=truth) if samples is None else samples
+    samples = sample_field(solution, resolution, box=box, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
     wave = isinstance(solution.problem.data, AbstractWave)
     columns = 3 if samples[0].truth is not None else 2 if wave else 1

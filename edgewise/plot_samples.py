@@ -7,10 +7,13 @@ import numpy as np
 
 from edgewise.geometry.outlines import outlines
 from edgewise.potentials import AbstractWave
+from edgewise.problem import Problem
 from edgewise.solution import Solution
 
 # How far around the curve a picture goes, in sizes of the curve: room for the line, or for the field outside.
 MARGIN = {"interior": 0.04, "exterior": 0.5, "both": 0.5}
+# And around bodies in a wave, whose shadow and echo are what one looks for.
+MARGIN_OF_WAVES = 1.0
 
 
 class Samples(NamedTuple):
@@ -52,7 +55,7 @@ def sample_field(
     truths = [None] * len(members) if truth is None else members_of(truth)
     curves = [outlines(member.problem.family, member.parameters, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
-    box = box_around(around, MARGIN[solution.problem.side]) if box is None else np.asarray(box, float)
+    box = corners(box, solution.problem, around)
     grid = grid_in(box, resolution)
     values = np.asarray(field_shown(solution)(grid)).reshape(len(members), -1)
     return [_one(*parts, box, grid) for parts in zip(members, curves, values, truths, strict=True)]
@@ -73,8 +76,9 @@ def _one(
 ) -> Samples:
     points = np.concatenate([grid, *(curve[:-1] for curve in curves)])
     value = np.concatenate([value, np.asarray(field_shown(member)(points[len(grid) :]))])
-    inside = np.all((points >= box[0]) & (points <= box[1]), axis=-1)
-    points, value = points[inside & np.isfinite(value)], value[inside & np.isfinite(value)]
+    shown = np.all((points >= box[0]) & (points <= box[1]), axis=-1) & np.isfinite(value)
+    check_seen(shown, box)
+    points, value = points[shown], value[shown]
     problem = member.problem
     if truth is not None:
         true = np.asarray(field_shown(truth)(points))
@@ -87,8 +91,41 @@ def _one(
     return Samples(dict(member.parameters), curves, box, points, value, true)
 
 
+def corners(box: Any, problem: Problem, around: np.ndarray) -> np.ndarray:
+    """(2, 2): lower left and upper right corner of what is shown; `box` or, where it is None, one with room around points."""
+    if box is None:
+        outside = isinstance(problem.data, AbstractWave) and problem.side == "exterior"
+        return box_around(around, MARGIN_OF_WAVES if outside else MARGIN[problem.side])
+    found = read_corners(box)
+    if found is None:
+        raise ValueError(
+            f"`box` must be the lower left and the upper right corner of what is shown, got {box!r}. Write "
+            "`box=((-3, -2), (3, 2))`."
+        )
+    return found
+
+
+def read_corners(box: Any) -> np.ndarray | None:
+    """A box as an array; None where it is not a corner and another above it and to its right."""
+    try:
+        found = np.asarray(box, float)
+    except (TypeError, ValueError):
+        return None
+    is_box = found.shape == (2, 2) and np.all(np.isfinite(found)) and np.all(found[0] < found[1])
+    return found if is_box else None
+
+
 def members_of(solution: Solution) -> list[Solution]:
     return list(solution) if solution.batched else [solution]
+
+
+def check_seen(shown: np.ndarray, box: np.ndarray, where: str = "") -> None:
+    # Of fewer than three points there is no triangle.
+    if np.sum(shown) < 3:
+        raise ValueError(
+            f"There is no field in the box from {box[0].tolist()} to {box[1].tolist()}{where}: all of it lies on the other side "
+            "of the boundary. Pass another `box`, or none for one that holds the boundary."
+        )
 
 
 def box_around(points: np.ndarray, margin: float) -> np.ndarray:

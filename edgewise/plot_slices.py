@@ -7,7 +7,7 @@ import numpy as np
 from scipy.ndimage import map_coordinates
 
 from edgewise.geometry.outlines import patch_grids
-from edgewise.plot_samples import MARGIN, Samples, box_around, field_shown, grid_in, members_of
+from edgewise.plot_samples import Samples, check_seen, corners, field_shown, grid_in, members_of
 from edgewise.potentials import AbstractWave
 
 if TYPE_CHECKING:
@@ -40,12 +40,10 @@ def sample_slice(
     members = members_of(solution)
     family: Any = solution.problem.family
     curves = [sections(family, member.parameters, axis, offset) for member in members]
-    if box is None:
-        found = [curve for of_member in curves for curve in of_member]
-        if not found:
-            raise ValueError(f"No body meets {plane} = {offset}; pass `box=((-1, -1), (1, 1))`, the corners to show.")
-        box = box_around(np.concatenate(found), MARGIN[solution.problem.side])
-    box = np.asarray(box, float)
+    found = [curve for of_member in curves for curve in of_member]
+    if box is None and not found:
+        raise ValueError(f"No body meets {plane} = {offset}; pass `box=((-1, -1), (1, 1))`, the corners to show.")
+    box = corners(box, solution.problem, np.concatenate([*found, np.zeros((0, 2))]))
     grid = grid_in(box, resolution)
     values = np.asarray(field_shown(solution)(np.insert(grid, axis, offset, axis=1))).reshape(len(members), -1)
     truths = [None] * len(members) if truth is None else members_of(truth)
@@ -88,11 +86,7 @@ def _one(
     if beside:
         value = np.concatenate([value, np.asarray(field_shown(member)(places[len(grid) :]))])
     shown = np.all((points >= box[0]) & (points <= box[1]), axis=-1) & np.isfinite(value)
-    if not np.any(shown):
-        raise ValueError(
-            f"There is no field in the box from {box[0].tolist()} to {box[1].tolist()} on {'xyz'[axis]} = {offset}: all of it "
-            "lies on the other side of the boundary. Pass another `offset`, or `box=None` for one that holds the bodies."
-        )
+    check_seen(shown, box, f" on {'xyz'[axis]} = {offset}")
     points, value, places = points[shown], value[shown], places[shown]
     true = None
     if truth is not None:

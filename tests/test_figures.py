@@ -14,9 +14,10 @@ import edgewise as ew
 pytest.importorskip("matplotlib")
 
 from figures import check_texts
+from matplotlib.figure import Figure
 from PIL import Image
 
-from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_training
+from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_samples, plot_training
 from edgewise.cli import main
 from edgewise.density import NodalDensity
 from edgewise.geometry.parameters import in_words
@@ -56,6 +57,13 @@ class Known(ew.Solution):
         return jax.vmap(read)(self.parameters) if self.batched else read(self.parameters)
 
 
+class Beyond(Known):
+    """Asked where there is no field."""
+
+    def __call__(self, points):
+        return jnp.full(points.shape[:-1], jnp.nan)
+
+
 def known(problem, rule, values, **parameters):
     """A batch with this density, a function of the nodes."""
     count = len(next(iter(parameters.values()))) if parameters else 1
@@ -87,6 +95,27 @@ def test_parameters_stand_once_above_a_row(waves):
     # Beside a truth, three columns.
     truth = plot.field_figure(waves, samples=[s._replace(truth=s.value) for s in samples], estimate=False)
     assert check_texts(truth).count("truth") == 3
+
+
+def test_a_box_is_what_is_shown(waves, ellipses):
+    figure = plot.field_figure(waves[0], resolution=10, box=[(-3, -2), (1, 4)], estimate=False)
+    assert all(ax.get_xlim() == (-3, 1) and ax.get_ylim() == (-2, 4) for ax in figure.axes[:2])
+    # Of bodies in a wave as much again to either side; of other fields less.
+    for solution, room in ((waves[2], plot_samples.MARGIN_OF_WAVES), (ellipses[0], plot_samples.MARGIN["interior"])):
+        (sample,) = plot.sample_field(solution, 10, curve_points=40)
+        size = np.ptp(sample.curves[0], axis=0)
+        assert np.allclose(sample.box[1] - sample.box[0], size + 2 * room * size.max())
+
+
+@pytest.mark.parametrize("box", ["wide", 3.0, (-3, 3, -2, 2), [(3, 2), (-3, -2)], [(0, 0), (1, np.nan)]])
+def test_boxes_that_are_refused(waves, box):
+    with pytest.raises(ValueError, match=r"`box` must be the lower left.*got .*Write `box=\(\("):
+        plot.field_figure(waves[0], resolution=10, box=box)
+
+
+def test_a_box_without_a_field_is_refused(ellipses):
+    with pytest.raises(ValueError, match=r"no field in the box from \[5.0, 5.0\].*another `box`"):
+        plot.field_figure(Beyond(**vars(ellipses[0])), resolution=10, box=[(5, 5), (6, 6)])
 
 
 def test_figures_of_lines_tell_members_apart(waves):
@@ -205,6 +234,10 @@ PLOTS = {
     "two pictures": (["--what", "density", "--history"], "two pictures"),
     "one frame": (["--out", "x.gif"], "a frame a member"),
     "a still wave": (["--what", "wave"], "--out wave.gif"),
+    "a box of lines": (["--what", "density", "--box", "(0,0),(1,1)"], "says what is shown of a field"),
+    "a box turned round": (["--box", "(1,1),(0,0)"], "got `(1,1),(0,0)`"),
+    "half a box": (["--box", "(1,1)"], 'Write `--box "(-3,-2),(3,2)"`'),
+    "a box of words": (["--box", "(a,b),(c,d)"], "got `(a,b),(c,d)`"),
     "a film of training": (["--history", "--out", "x.gif"], "history.png"),
 }
 
@@ -227,6 +260,14 @@ def test_plots_of_what_is_asked_for(tmp_path, capsys, monkeypatch):
         assert (tmp_path / f"{what}.png").read_bytes().startswith(b"\x89PNG")
     assert main(["plot", "laplace-star", "--what", "boundary", "--at", "t=1:2:5", "--out", "film.gif"]) == 0
     assert frames_of(tmp_path / "film.gif")[0].n_frames == 8
+
+
+@pytest.mark.parametrize("box", ["(-1,-0.5),(1,0.5)", "[[-1, -.5], [1, 0.5]]", "-1,-0.5,1,0.5"])
+def test_the_box_of_a_plot(box, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(plot, "field_figure", lambda solution, **options: given.append(options["box"]) or Figure())
+    assert main(["plot", "laplace-star", "--box", box, "--out", str(tmp_path / "window.png")]) == 0
+    assert np.array_equal(given, [[[-1, -0.5], [1, 0.5]]])
 
 
 def test_notebooks_show_a_picture(waves, ellipses):

@@ -137,6 +137,9 @@ class Plot:
     """The same as `--what history`."""
     resolution: Count = None
     """Points along the longer side of the picture's grid: 200 if left out, in space 100; of a film 140, in space 70."""
+    box: Annotated[str | None, tyro.conf.arg(metavar="CORNERS")] = None
+    """What is shown of `field`, `total` and `wave`: the lower left and the upper right corner, `"(-3,-2),(3,2)"`, in space x and z.
+    By default around the boundaries."""
     extrapolate: Flag = False
     """Allow members outside the box that the operator was trained on."""
     overwrite: Flag = False

@@ -1,8 +1,10 @@
 """`edgewise plot`: pictures and films of an operator's answers, or of its training."""
 
+import re
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from edgewise import plot, plot_space, plot_training
 from edgewise.cli.output import check_file, to_json
@@ -12,6 +14,7 @@ from edgewise.evaluation import reference
 from edgewise.files import write
 from edgewise.learn.runs import read_history
 from edgewise.plot_animation import member_film, wave_film
+from edgewise.plot_samples import read_corners
 from edgewise.potentials import AbstractWave
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem
@@ -33,16 +36,16 @@ def run(command: Any) -> None:
         raise ValueError(
             f"`--resolution` must lie from 10 to 2000, got {command.resolution}. Write `--resolution 200`."
         )
-    what = _what(command)
+    what, box = _what(command), _box(command)
     film = command.out.suffix.lower() == FILM
     if what == "history":
         save(_history(command), command.out)
     else:
         solution = _answer(command, what, film)
         if film:
-            _film(solution, what, command)
+            _film(solution, what, command, box)
         else:
-            save(_picture(solution, what, command.resolution), command.out)
+            save(_picture(solution, what, command.resolution, box), command.out)
     if command.json:
         print(to_json({"run": command.run, "written": str(command.out)}))
         return
@@ -70,7 +73,24 @@ def _what(command: Any) -> str:
         raise ValueError(
             f"`--what wave` is a film of one period, and `{command.out}` a picture. Write `--out wave.gif`."
         )
+    if command.box is not None and what not in ("field", "total", "wave"):
+        raise ValueError(
+            f"`--box` says what is shown of a field, and `--what {what}` is none. Leave `--box` out, or write `--what field`."
+        )
     return what
+
+
+def _box(command: Any) -> np.ndarray | None:
+    if command.box is None:
+        return None
+    numbers = re.sub(r"[()\[\]]", " ", command.box).split(",")
+    found = read_corners([numbers[:2], numbers[2:]])
+    if found is None:
+        raise ValueError(
+            f"`--box` must be the lower left and the upper right corner of what is shown, got `{command.box}`. Write "
+            '`--box "(-3,-2),(3,2)"`.'
+        )
+    return found
 
 
 def _history(command: Any) -> Any:
@@ -118,16 +138,16 @@ def _check_problem(problem: Problem, what: str, film: bool) -> None:
         raise ValueError(f"Films in space are of fields, on a slice; got `--what {what}`. Write `--what field`.")
 
 
-def _film(solution: Solution, what: str, command: Any) -> None:
+def _film(solution: Solution, what: str, command: Any, box: Any) -> None:
     resolution = command.resolution or RESOLUTION_OF_FILMS[solution.problem.family.dim]
     if what == "wave":
-        wave_film(solution, command.out, resolution=resolution)
+        wave_film(solution, command.out, resolution=resolution, box=box)
     else:
         shown: Any = "field" if what == "total" else what
-        member_film(solution, command.out, what=shown, resolution=resolution)
+        member_film(solution, command.out, what=shown, resolution=resolution, box=box)
 
 
-def _picture(solution: Solution, what: str, resolution: int | None) -> Any:
+def _picture(solution: Solution, what: str, resolution: int | None, box: Any) -> Any:
     space = solution.problem.family.dim == 3
     if what == "density":
         return plot.density_figure(solution)
@@ -138,7 +158,8 @@ def _picture(solution: Solution, what: str, resolution: int | None) -> Any:
     truth = reference(solution) if what == "field" and solution.problem.exact is None else None
     options: dict[str, Any] = {
         "resolution": resolution or RESOLUTION[solution.problem.family.dim],
+        "box": box,
         "truth": truth,
         "name": "prediction",
     }
-    return plot_space.slice_figure(solution, box=None, **options) if space else plot.field_figure(solution, **options)
+    return (plot_space.slice_figure if space else plot.field_figure)(solution, **options)
