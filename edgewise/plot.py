@@ -9,7 +9,17 @@ from edgewise.plot_lines import boundary_figure as boundary_figure
 from edgewise.plot_lines import density_figure as density_figure
 from edgewise.plot_lines import far_field_figure as far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
-from edgewise.plot_style import FLOOR, brightest, caption, caption_height, caption_row, matplotlib_or_words, shown_range
+from edgewise.plot_style import (
+    FLOOR,
+    brightest,
+    caption,
+    caption_height,
+    caption_row,
+    colour_bar,
+    matplotlib_or_words,
+    shown_range,
+    titled,
+)
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -49,8 +59,8 @@ def field_figure(
     wave = isinstance(solution.problem.data, AbstractWave)
     columns = 3 if samples[0].truth is not None else 2 if wave else 1
     known = estimate and refusal(solution.problem) is None
-    words = [caption(sample.parameters, 4.2 * columns - 0.8) for sample in samples]
-    rows = [max(1.6, 3.3 * height / width + 0.45 + 0.2 * known) + caption_height(text) for text in words]
+    words = [caption(titled(member), 4.2 * columns - 0.8) for member in members_of(solution)]
+    rows = [max(1.6, min(4.6, 3.2 * height / width) + 0.5 + 0.2 * known) + caption_height(text) for text in words]
     size = (4.2 * columns, sum(rows))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
@@ -141,16 +151,6 @@ def finish_panel(ax: "Axes", sample: Samples, image: Any, region: "Path") -> Non
     ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-
-
-def colour_bar(figure: "Figure", image: Any, ax: Any, label: str, fraction: float = 0.05) -> None:
-    """Beside one panel or several, with a few marks."""
-    bar = figure.colorbar(image, ax=ax, fraction=fraction, pad=0.02, aspect=24)
-    if not isinstance(image.norm, matplotlib_or_words().colors.LogNorm):
-        bar.locator = matplotlib_or_words().ticker.MaxNLocator(6)
-        bar.update_ticks()
-    bar.set_label(label, rotation="horizontal" if len(label) == 1 else "vertical")
-    bar.outline.set_linewidth(0.6)
 
 
 def region_of(sample: Samples, side: str) -> "Path":

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgewise.files import write
-from edgewise.plot import colour_bar, draw_panel, region_of
+from edgewise.plot import draw_panel, region_of
 from edgewise.plot_lines import boundary_figure, density_figure, far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import brightest, caption, caption_height, matplotlib_or_words, shown_range
+from edgewise.plot_style import brightest, caption, caption_height, colour_bar, matplotlib_or_words, shown_range, titled
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -51,11 +51,11 @@ def wave_film(
         raise ValueError(f"A film in time is of one member, got {len(solution)}. Write `wave_film(solution[0], path)`.")
     if frames < 2:
         raise ValueError(f"`frames` must be 2 or more, got {frames}.")
-    (sample,) = _samples(solution, resolution, box)
+    (member,), (sample,) = members_of(solution), _samples(solution, resolution, box)
     matplotlib = matplotlib_or_words()
     top = brightest(sample.value)
     norm = matplotlib.colors.Normalize(-top, top)
-    figure, ax = _stage(solution, sample, norm, "RdBu_r", "Re u e$^{-iωt}$")
+    figure, ax = _stage(member, sample, norm, "RdBu_r", "Re u e$^{-iωt}$")
     mesh, region = matplotlib.tri.Triangulation(*sample.points.T), region_of(sample, solution.problem.side)
     image = draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave=True)
 
@@ -158,40 +158,40 @@ def _samples(solution: Solution, resolution: int, box: Any) -> list[Samples]:
     return sample_field(solution, resolution, box=box)
 
 
-def _stage(solution: Solution, sample: Samples, norm: Any, colours: str, label: str) -> tuple["Figure", Any]:
+def _stage(member: Solution, sample: Samples, norm: Any, colours: str, label: str) -> tuple["Figure", Any]:
     """A figure of one panel with its colour bar and the parameters above."""
     matplotlib = matplotlib_or_words()
     width, height = sample.box[1] - sample.box[0]
-    words = caption(sample.parameters, 4.6)
+    words = _title(member)
     size = (5.2, 4.1 * height / width + 0.5 + caption_height(words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=80, layout="constrained")
     ax = figure.add_subplot()
     ax.set_title(words, fontsize="medium")
     colour_bar(figure, matplotlib.cm.ScalarMappable(norm, colours), ax, label)
-    _name_axes(ax, solution)
+    ax.set(xlabel="x", ylabel="z" if member.problem.family.dim == 3 else "y")
     return figure, ax
 
 
-def _name_axes(ax: Any, solution: Solution) -> None:
-    ax.set(xlabel="x", ylabel="z" if solution.problem.family.dim == 3 else "y")
+def _title(member: Solution) -> str:
+    return caption(titled(member), 4.6)
 
 
 def _field_shots(solution: Solution, resolution: int, box: Any) -> tuple["Figure", Iterable[Any]]:
     matplotlib = matplotlib_or_words()
-    samples = _samples(solution, resolution, box)
+    members, samples = members_of(solution), _samples(solution, resolution, box)
     wave = isinstance(solution.problem.data, AbstractWave)
     values = np.concatenate([np.real(sample.value) for sample in samples])
     norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     label = "Re u" if np.iscomplexobj(samples[0].value) else "u"
-    figure, ax = _stage(solution, samples[0], norm, "RdBu_r" if wave else "viridis", label)
+    figure, ax = _stage(members[0], samples[0], norm, "RdBu_r" if wave else "viridis", label)
 
     def shots():
-        for sample in samples:
-            ax.clear()
+        for member, sample in zip(members, samples, strict=True):
+            for drawn in (*ax.collections, *ax.lines):
+                drawn.remove()
             mesh, region = matplotlib.tri.Triangulation(*sample.points.T), region_of(sample, solution.problem.side)
             draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave)
-            ax.set_title(caption(sample.parameters, 4.6), fontsize="medium")
-            _name_axes(ax, solution)
+            ax.set_title(_title(member), fontsize="medium")
             yield
 
     return figure, shots()
@@ -207,6 +207,6 @@ def _line_shots(figure: "Figure", solution: Solution) -> Iterable[Any]:
         for line in lines:
             chosen = line.get_gid() == str(i)
             line.set(color=colours[line] if chosen else "0.87", linewidth=2.2 if chosen else 0.8, zorder=2 + chosen)
-        words = caption(member.parameters, figure.get_figwidth() - 0.4)
+        words = caption(titled(member), figure.get_figwidth() - 0.4)
         title.set_text("\n".join(filter(None, [words, str(figure.get_label())])))
         yield

@@ -11,7 +11,7 @@ import numpy as np
 from edgewise.geometry.outlines import patch_grids
 from edgewise.geometry.parameters import bind
 from edgewise.plot_samples import members_of
-from edgewise.plot_style import caption, caption_height, caption_row, matplotlib_or_words
+from edgewise.plot_style import caption, caption_height, caption_row, matplotlib_or_words, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def surface_density_figure(solution: "Solution") -> "Figure":
         if waves
         else [(np.real, "density", low, high, "viridis")]
     )
-    words = [caption(member.parameters, 4.4 * len(panels) - 0.6) for member in members]
+    words = [caption(titled(member), 4.4 * len(panels) - 0.6) for member in members]
     size = (4.6 * len(panels), sum(4.1 + caption_height(text) for text in words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     for i, ((squares, normals), value, text) in enumerate(zip(shapes, values, words, strict=True)):

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise.geometry.outlines import outlines
+from edgewise.geometry.parameters import bind, names_in
 from edgewise.plot_bodies import bodies_figure, surface_density_figure
-from edgewise.plot_samples import members_of
-from edgewise.plot_style import MemberLines, in_decibels, loudest, matplotlib_or_words
+from edgewise.plot_samples import box_around, members_of
+from edgewise.plot_style import MemberLines, in_decibels, loudest, titled
+from edgewise.potentials import PlaneWave, PointSource
 from edgewise.quadrature import Graded
 from edgewise.solution import Solution
 
@@ -69,24 +71,55 @@ def density_figure(solution: Solution) -> "Figure":
 
 
 def boundary_figure(solution: Solution) -> "Figure":
-    """The boundaries of all members, one line each; in space the bodies, one beside the other."""
+    """The boundaries of all members, one line each; in space the bodies, one beside the other.
+
+    Where members differ in the wave and not in the boundary, that is drawn once, and an arrow says where each plane wave comes from.
+    """
     members = members_of(solution)
     if solution.problem.family.dim == 3:
-        return bodies_figure(solution.problem.family, [member.parameters for member in members])
+        return bodies_figure(solution.problem.family, [titled(member) for member in members])
     lines = MemberLines(members)
-    figure = lines.figure(4.8, 4.6)
+    moves, turns = (names_in(part) & {*lines.varying} for part in (solution.problem.family, solution.problem.data))
+    shapes = [
+        outlines(solution.problem.family, member.parameters, 800) for member in (members if moves else members[:1])
+    ]
+    around = np.concatenate([curve for shape in shapes for curve in shape])
+    signs = [_incidence(member, around) for member in members] if turns else []
+    low, high = box_around(np.concatenate([around, *(line for sign in signs for line in sign)]), 0.05)
+    width, height = high - low
+    same = "" if moves or turns or not lines.varying else f"the same for every {' and '.join(lines.varying)}"
+    figure = lines.figure(4.8, 0.7 + min(6.0, max(1.2, (3.4 if lines.bar else 3.9) * height / width)), same)
     ax = figure.add_subplot()
-    for i, member in enumerate(members):
-        for curve in outlines(solution.problem.family, member.parameters, 800):
-            ax.plot(*curve.T, **lines.style(i), solid_capstyle="round")
-    ax.set(xlabel="x", ylabel="y", aspect="equal")
-    ticker = matplotlib_or_words().ticker
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(ticker.MaxNLocator(6))
+    for i, shape in enumerate(shapes):
+        style = lines.style(i) if moves else {"color": "0.15", "linewidth": 1.4}
+        for curve in shape:
+            ax.plot(*curve.T, **style, solid_capstyle="round")
+    for i, (shaft, head) in enumerate(signs):
+        ax.plot(*shaft.T, **lines.style(i))
+        ax.plot(*head.T, **lines.style(i) | {"linestyle": "-"})
+    ax.set(xlabel="x", ylabel="y", xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.grid(linewidth=0.5, alpha=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    lines.explain(figure, ax)
+    if not same:
+        lines.explain(figure, ax)
     return figure
+
+
+def _incidence(member: Solution, around: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shaft and head of an arrow along a plane wave, before it meets the boundary; of a source a ring about it."""
+    wave, nothing = bind(member.problem.data, member.parameters), np.zeros((0, 2))
+    middle = (around.min(axis=0) + around.max(axis=0)) / 2
+    size = np.linalg.norm(around - middle, axis=-1).max()
+    if isinstance(wave, PointSource):
+        angle = np.linspace(0, 2 * np.pi, 25)[:, None]
+        return nothing, np.asarray(wave.position) + 0.04 * size * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+    if not isinstance(wave, PlaneWave):
+        return nothing, nothing
+    way = np.asarray(wave.vector, float)
+    across = np.array([-way[1], way[0]])
+    tip = middle - 1.15 * size * way
+    head = tip + size * np.array([-0.14 * way + 0.07 * across, 0 * way, -0.14 * way - 0.07 * across])
+    return np.stack([tip - 0.5 * size * way, tip]), head
 
 
 def _along(member: Solution) -> tuple[np.ndarray, np.ndarray]:

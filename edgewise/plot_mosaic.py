@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.plot import colour_bar, region_of
+from edgewise.plot import region_of
 from edgewise.plot_samples import sample_field
-from edgewise.plot_style import matplotlib_or_words, shown_range
+from edgewise.plot_style import colour_bar, matplotlib_or_words, shown_range
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -52,5 +52,5 @@ def mosaic_figure(
             else:
                 ax.plot(*curve.T, color="black", linewidth=0.9, solid_capstyle="round")
         ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
-    colour_bar(figure, shades, axes, "Re u" if np.iscomplexobj(values) or wave else "u", fraction=0.02)
+    colour_bar(figure, shades, axes, "Re u" if np.iscomplexobj(values) or wave else "u")
     return figure

@@ -88,7 +88,7 @@ def _one(
         true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
     else:
         true = None
-    return Samples(dict(member.parameters), curves, box, points, value, true)
+    return Samples(member.problem.parameters.in_order(member.parameters), curves, box, points, value, true)
 
 
 def corners(box: Any, problem: Problem, around: np.ndarray) -> np.ndarray:

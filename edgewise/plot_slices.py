@@ -95,7 +95,7 @@ def _one(
         points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
     elif member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
         true = np.asarray(member.problem.exact_at(jnp.asarray(places), member.parameters))
-    return Samples(dict(member.parameters), curves, box, points, value, true)
+    return Samples(member.problem.parameters.in_order(member.parameters), curves, box, points, value, true)
 
 
 def _beside(curve: np.ndarray, side: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from edgewise.plot_bodies import VIEW, eye_at
 from edgewise.plot_bodies import body_figure as body_figure
 from edgewise.plot_samples import members_of
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import caption, caption_height, caption_row, in_decibels, loudest, matplotlib_or_words
+from edgewise.plot_style import caption, caption_height, caption_row, in_decibels, loudest, matplotlib_or_words, titled
 from edgewise.potentials import PlaneWave
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def slice_figure(
     matplotlib = matplotlib_or_words()
     samples = sample_slice(solution, box=box, plane=plane, offset=offset, resolution=resolution, truth=truth)
     figure = field_figure(solution, samples=samples, estimate=False, name=name)
-    # Colour bars have no place in the grid of panels.
-    panels = np.array([ax for ax in figure.axes if ax.get_subplotspec() is not None]).reshape(len(samples), -1)
+    panels = np.array(figure.axes).reshape(len(samples), -1)
     across, up = (name for name in "xyz" if name != plane)
     for ax in panels[-1]:
         ax.set_xlabel(across)
@@ -82,7 +81,7 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
     far = np.asarray(solution.far_field(directions)).reshape(len(members), -1)
     top = loudest(far)
     shades = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(top - 40, top), "inferno")
-    words = [caption(member.parameters, 7.6) for member in members]
+    words = [caption(titled(member), 7.6) for member in members]
     size = (8.4, sum(3.9 + caption_height(text) for text in words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
@@ -193,7 +192,7 @@ def _way(member: "Solution") -> np.ndarray | None:
     data = member.problem.data
     if not isinstance(data, PlaneWave):
         return None
-    return np.asarray(bind(data, member.parameters).direction, float)
+    return np.asarray(bind(data, member.parameters).vector, float)
 
 
 def _unit(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:

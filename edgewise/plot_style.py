@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.geometry.parameters import in_words
+from edgewise.geometry.parameters import Parameter, in_words
+from edgewise.potentials import AbstractWave, PlaneWave, PointSource
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +63,20 @@ def in_decibels(value: np.ndarray, bottom: float) -> np.ndarray:
     return np.maximum(20 * np.log10(np.maximum(np.abs(value), FLOOR)), bottom)
 
 
+def titled(member: Any) -> dict[str, Any]:
+    """What a title says of a member: the numbers of a wave that its problem fixes, and the parameters in the order of the box."""
+    problem = member.problem
+    fixed = {}
+    if isinstance(problem.data, AbstractWave):
+        fixed = {"k": problem.representation.kernel.wavenumber}
+    if isinstance(problem.data, PlaneWave) and not isinstance(problem.data.direction, Parameter):
+        fixed["direction"] = problem.data.vector
+    if isinstance(problem.data, PointSource):
+        fixed["source"] = problem.data.position
+    known = {name: value for name, value in fixed.items() if not isinstance(value, Parameter)}
+    return known | problem.parameters.in_order(member.parameters)
+
+
 def caption(parameters: Mapping[str, Any], width: float) -> str:
     """Parameters in lines of at most `width` inches, broken between them where that is possible."""
     letters = max(12, int(LETTERS * width))
@@ -88,6 +103,25 @@ def caption_height(words: str) -> float:
     return 0.19 * (words.count("\n") + 1) if words else 0.0
 
 
+def colour_bar(figure: "Figure", image: Any, axes: Any, label: str) -> None:
+    """Beside one panel and as high as that, whatever its shape, or beside several; with a few marks."""
+    matplotlib = matplotlib_or_words()
+    first, *others = np.ravel(axes)
+    # The layout would make a bar as high as the place for the panel, of which equal units may leave a part empty.
+    if others:
+        bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02, aspect=30)
+    else:
+        bar = figure.colorbar(image, cax=first.inset_axes((1.03, 0, 0.04, 1)))
+    if not isinstance(image.norm, matplotlib.colors.LogNorm):
+        bar.locator = matplotlib.ticker.MaxNLocator("auto", steps=[1, 2, 5, 10])
+        bar.update_ticks()
+    if len(label) == 1:
+        bar.set_label(label, rotation="horizontal", ha="left", va="center")
+    else:
+        bar.set_label(label)
+    bar.outline.set_linewidth(0.6)
+
+
 class MemberLines:
     """Lines of members that can be told apart in print and in grey: from dark to light, in turn solid and broken.
 
@@ -97,7 +131,7 @@ class MemberLines:
 
     def __init__(self, members: Sequence[Any]):
         self.matplotlib = matplotlib_or_words()
-        every: list[Mapping[str, Any]] = [member.parameters for member in members]
+        every = [titled(member) for member in members]
         self.varying = [name for name in every[0] if any(not np.array_equal(p[name], every[0][name]) for p in every)]
         self.shared = {name: value for name, value in every[0].items() if name not in self.varying}
         self.told = [{name: p[name] for name in self.varying} for p in every]
@@ -143,8 +177,7 @@ class MemberLines:
                 handlelength=2.4,
             )
         elif self.bar is not None:
-            bar: Any = figure.colorbar(self.bar, ax=axes, pad=0.03, aspect=30, label=self.varying[0])
-            bar.outline.set_linewidth(0.6)
+            colour_bar(figure, self.bar, axes, self.varying[0])
 
     def _labels(self, width: float) -> list[str]:
         named = self.few and bool(self.varying)

@@ -23,6 +23,11 @@ def drawn_texts(figure):
     return found
 
 
+def bars_of(figure):
+    """The axes of the colour bars that stand beside one panel each."""
+    return [bar for ax in figure.axes for bar in ax.child_axes]
+
+
 def check_texts(figure):
     """No text runs out of the figure or into another; returns them all."""
     texts = drawn_texts(figure)

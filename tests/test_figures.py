@@ -13,7 +13,7 @@ import edgewise as ew
 
 pytest.importorskip("matplotlib")
 
-from figures import check_texts
+from figures import bars_of, check_texts
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -21,7 +21,7 @@ from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_samples
 from edgewise.cli import main
 from edgewise.density import NodalDensity
 from edgewise.geometry.parameters import in_words
-from edgewise.plot_style import MemberLines, caption
+from edgewise.plot_style import MemberLines, caption, titled
 from edgewise.result import Result
 
 WAVES = ew.Problem(
@@ -128,6 +128,57 @@ def test_figures_of_lines_tell_members_apart(waves):
     assert len(styles) == 3 and np.min(np.diff(greys)) > 0.15
 
 
+def test_titles_have_the_order_of_the_box_and_the_numbers_of_waves(tmp_path):
+    """JAX sorts names; a number that a problem fixes is no parameter."""
+    box = ew.Box(t=(0.5, 2.0), k=(1.0, 3.0), angle=ew.Angle())
+    layers = ew.CombinedField(ew.Helmholtz(dim=2, wavenumber="k"))
+    moving = ew.Problem(ew.Ellipse("t", 1.0), box, layers, ew.PlaneWave("angle"), "exterior")
+    values = {"t": jnp.ones(2), "k": jnp.array([1.0, 2.0]), "angle": jnp.zeros(2)}
+    of_moving = known(moving, ew.Kress(32), lambda b: b.x[..., 0] + 0j, **values)
+    assert list(of_moving[1].parameters) == ["angle", "k", "t"] and list(titled(of_moving[1])) == ["t", "k", "angle"]
+    assert check_texts(plot.density_figure(of_moving[1]))[-1] == "t\xa0=\xa01, k\xa0=\xa02, angle\xa0=\xa00"
+    fixed = dataclasses.replace(
+        moving,
+        parameters=ew.Box(t=(0.5, 2.0)),
+        representation=ew.CombinedField(ew.Helmholtz(dim=2, wavenumber=6.0)),
+        data=ew.PlaneWave(np.pi / 2),
+    )
+    still = known(fixed, ew.Kress(32), lambda b: b.x[..., 0] + 0j, t=jnp.ones(1))[0]
+    assert caption(titled(still), 9.0).replace("\xa0", " ") == "k = 6, direction = (0, 1), t = 1"
+    source = dataclasses.replace(fixed, data=ew.PointSource((3.0, 0.5)))
+    assert list(titled(dataclasses.replace(still, problem=source))) == ["k", "source", "t"]
+
+
+def test_one_boundary_in_many_waves():
+    """Drawn once, with arrows that end before it and go the way of the waves."""
+    layers = ew.CombinedField(ew.Helmholtz(dim=2, wavenumber="k"))
+    box = ew.Box(k=(1.0, 3.0), angle=ew.Angle())
+    problem = ew.Problem(ew.Ellipse(2.0, 1.0), box, layers, ew.PlaneWave("angle"), "exterior")
+
+    def drawn(**values):
+        figure = plot.boundary_figure(known(problem, ew.Kress(32), lambda b: b.x[..., 0] + 0j, **values))
+        return figure, check_texts(figure), figure.axes[0].lines
+
+    angle = jnp.linspace(0, 3, 10)
+    figure, _, (body, *arrows) = drawn(k=jnp.ones(10), angle=angle)
+    assert body.get_gid() is None and len(arrows) == 20 and len(bars_of(figure)) == 1
+    for way, shaft, head in zip(angle, arrows[::2], arrows[1::2], strict=True):
+        tail, tip = shaft.get_xydata()
+        assert np.allclose((tip - tail) / np.linalg.norm(tip - tail), [np.cos(way), np.sin(way)])
+        assert np.linalg.norm(tip) > 2 and np.array_equal(head.get_xydata()[1], tip)
+    _, texts, lines = drawn(k=jnp.linspace(1, 3, 10), angle=jnp.zeros(10))
+    assert len(lines) == 1 and any("the same for every k" in text for text in texts)
+
+
+@pytest.mark.parametrize("b", [0.2, 1.0, 4.0])
+def test_a_colour_bar_is_as_high_as_its_panel(b):
+    problem = dataclasses.replace(ELLIPSES, family=ew.Ellipse("a", b))
+    figure = plot.boundary_figure(known(problem, ew.Kress(16), lambda b: b.x[..., 0], a=jnp.linspace(1.0, 2.0, 12)))
+    check_texts(figure)
+    (panel,), (bar,) = figure.axes, bars_of(figure)
+    assert np.allclose(bar.get_window_extent().intervaly, panel.get_window_extent().intervaly, atol=1)
+
+
 def test_density_over_the_arclength(waves, ellipses):
     figure = plot.density_figure(waves)
     check_texts(figure)
@@ -139,7 +190,7 @@ def test_density_over_the_arclength(waves, ellipses):
         assert np.allclose(arc[-2], np.sum(waves.boundary.weight[i])) and np.isnan(value[-1])
         assert np.array_equal(value[:-2], values) and value[-2] == values[0]
     many = plot.density_figure(ellipses)
-    assert check_texts(many).count("a") == 1 and len(many.axes[0].lines) == 12 and len(many.axes) == 2
+    assert check_texts(many).count("a") == 1 and len(many.axes[0].lines) == 12 and len(bars_of(many)) == 1
 
 
 def test_density_of_several_curves_and_of_corners():

@@ -13,7 +13,7 @@ import edgewise as ew
 
 pytest.importorskip("matplotlib")
 
-from figures import check_texts
+from figures import bars_of, check_texts
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from edgewise import plot, plot_bodies, plot_slices, plot_space
@@ -41,7 +41,9 @@ class Ball:
 
     @property
     def problem(self):
-        return SimpleNamespace(family=ew.Sphere(), data=ew.PlaneWave(self.incidence), side="exterior", exact=None)
+        layers = ew.SingleLayer(ew.Helmholtz(dim=3, wavenumber="k"))
+        wave = ew.PlaneWave(self.incidence)
+        return ew.Problem(ew.Sphere(), ew.Box(k=(0.5, 5.0)), layers, wave, "exterior")
 
     def _each(self, read):
         return np.stack([read(k) for k in self.k]) if self.batched else read(self.k)
@@ -75,7 +77,12 @@ class Charge:
     @property
     def problem(self):
         return SimpleNamespace(
-            family=self.family, data=None, side=self.side, exact=True, exact_at=lambda points, _: self._field(points)
+            family=self.family,
+            parameters=ew.Box(t=(0.05, 0.5)),
+            data=None,
+            side=self.side,
+            exact=True,
+            exact_at=lambda points, _: self._field(points),
         )
 
     def _field(self, points):
@@ -122,13 +129,13 @@ def test_sections_close(name):
 
 def test_waves_on_a_slice():
     figure = plot_space.slice_figure(Ball(np.array([1.0, 2.0]), (1.0, 0.0, 0.0)), resolution=30)
-    panels, bars = figure.axes[:4], figure.axes[4:]
+    panels, bars = figure.axes, bars_of(figure)
     assert [bar.get_ylabel() for bar in bars] == ["Re u", "|u|"] * 2
     assert [ax.get_xlabel() for ax in panels] == ["", "", "x", "x"]
     assert [ax.get_ylabel() for ax in panels] == ["z", "", "z", ""]
     assert (
         panels[2].get_title() == "total field"
-        and panels[2].get_title("left") == "k\xa0=\xa02"
+        and panels[2].get_title("left") == "direction\xa0=\xa0(1,\xa00,\xa00), k\xa0=\xa02"
         and panels[0].get_xlim() == (-4, 4)
     )
     for ax in panels:
@@ -179,7 +186,7 @@ def test_far_field_round_the_sphere():
     figure = plot_space.far_field_sphere_figure(Ball(np.array([1.0, 3.0])), count=24)
     balls = [ax for ax in figure.axes if ax.name == "3d"]
     cuts = [ax for ax in figure.axes if ax.name == "polar"]
-    assert len(balls) == len(cuts) == 2 and balls[1].get_title("left") == "k\xa0=\xa03"
+    assert len(balls) == len(cuts) == 2 and balls[1].get_title("left").endswith(", k\xa0=\xa03")
     angle, level = cuts[1].lines[0].get_data()
     forward = 20 * np.log10(abs(mie.far_field(3.0, (0, 0, 1), (0, 0, 1))))
     assert abs(level[0] - forward) < 1e-9 and abs(angle[-1] - 2 * np.pi) < 1e-12

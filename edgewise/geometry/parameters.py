@@ -145,6 +145,10 @@ class Box(eqx.Module):
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.specs)
 
+    def in_order(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values in the order of the box: what JAX has mapped is sorted by name."""
+        return {name: values[name] for name in self.names}
+
     def without(self, names: Collection[str]) -> "Box":
         """The box of the other parameters."""
         kept = {name: spec for name, spec in self.specs if name not in names}

@@ -63,11 +63,14 @@ class PlaneWave(AbstractWave):
                 cure = "Divide it by that" if length > 0 else f"It points nowhere: write `PlaneWave({example})`"
                 raise ValueError(f"`direction` must be a unit vector, got one of length {length:.6g}. {cure}.")
 
-    def value(self, x: Array, kernel: AbstractKernel) -> Array:
+    @property
+    def vector(self) -> Float[Array, " d"]:
+        """The unit vector d."""
         direction = jnp.asarray(self.direction)
-        if direction.ndim == 0:
-            direction = jnp.stack([jnp.cos(direction), jnp.sin(direction)])
-        return jnp.exp(1j * kernel.wavenumber * (direction @ x))  # pyright: ignore[reportAttributeAccessIssue]
+        return direction if direction.ndim else jnp.stack([jnp.cos(direction), jnp.sin(direction)])
+
+    def value(self, x: Array, kernel: AbstractKernel) -> Array:
+        return jnp.exp(1j * kernel.wavenumber * (self.vector @ x))  # pyright: ignore[reportAttributeAccessIssue]
 
     def refusal(self, kernel: AbstractKernel) -> str | None:
         if not isinstance(kernel, Helmholtz):
