@@ -3,7 +3,9 @@
 Nothing here computes more than shapes, imports matplotlib or raises: what cannot be drawn, as while JAX traces, is left out.
 """
 
+import dataclasses
 import html
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,10 +23,11 @@ EQUATIONS = {
     "ModifiedHelmholtz": "Δu - λ²u = 0",
     "Biharmonic": "Δ²u = 0",
 }
-# Members that a picture shows, and the number that seeds which.
+# Members that a picture shows, and the number that seeds how they are spread.
 SHOWN, SEED = 4, 0
 SIZE = 150
-_INK = ("#440154", "#31688e", "#35b779", "#b5a100")
+# Seen on white and on black.
+_INK = ("#8f63d8", "#3a80c8", "#2e9461", "#b07d12")
 # Where bodies are seen from: rows are right and up in the picture, as figures see them.
 _VIEW = np.array([[0.766, 0.643, 0.0], [0.220, -0.262, 0.940]])
 
@@ -44,34 +47,41 @@ def card(heading: str, rows: Sequence[tuple[str, str]], pictures: Iterable[str] 
 
 
 def members_picture(family: AbstractFamily, box: Box) -> str:
-    """The boundaries of a few members: those at the ends of the box, and some drawn from it."""
+    """The boundaries of a few members, evenly spread over the box; below it, which they are."""
     try:
-        draws = box.extremes(jax.random.key(SEED), SHOWN) if box.names else {}
         # Surfaces on top of each other could not be told apart.
         count = SHOWN if family.names and family.dim == 2 else 1
-        shapes = [_shape(family, {name: value[-1 - i] for name, value in draws.items()}) for i in range(count)]
+        spread = _spread({name: spec for name, spec in box.specs if name in family.names}, count)
+        members = [{name: value[i] for name, value in spread.items()} for i in range(count)]
+        lines = [(line, _INK[i]) for i, member in enumerate(members) for line in _shape(family, member)]
+        return _captioned(_svg(lines, scale=True), _which(spread))
     except Exception:
         # A picture is a kindness: whatever keeps it from being drawn must not keep the words from being read.
         return ""
-    return _svg([(line, _INK[i % len(_INK)]) for i, lines in enumerate(shapes) for line in lines])
 
 
-def density_pictures(boundary: Any, density: Any, batched: bool) -> list[str]:
+def density_pictures(boundary: Any, density: Any, parameters: Mapping[str, Any], batched: bool) -> list[str]:
     """The nodes in the density's colours, and the density along them; of a batch a few members."""
     try:
         x, normal, weight, values = (
             np.asarray(part) if batched else np.asarray(part)[None]
             for part in (boundary.x, boundary.normal, boundary.weight, density.values)
         )
-        few = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int))
+        few = np.unique(np.linspace(0, len(x) - 1, SHOWN).round().astype(int))
         # The first of a pair of densities.
         values = (values if values.ndim == 2 else values[:, 0])[few]
         top = np.quantile(np.abs(np.real(values)), 0.98) or 1.0
         shares = np.real(values) / top
+        part = "Re density" if np.iscomplexobj(values) else "density"
+        varying = {name: value for name, value in parameters.items() if batched and np.any(value != value[:1])}
+        told = [in_words({name: value[i] for name, value in varying.items()}) for i in few]
+        below = [html.escape("; ".join([*words, f"{part} {-top:.2g} blue, {top:.2g} red"])) for words in told]
         if x.shape[-1] == 3:
-            return [_seen(*parts) for parts in zip(x[few], normal[few], shares, strict=True)]
-        pictures = [_coloured(nodes, share, boundary.components) for nodes, share in zip(x[few], shares, strict=True)]
-        return [*pictures, _along(values, weight[few], top)]
+            drawn = [_seen(*parts) for parts in zip(x[few], normal[few], shares, strict=True)]
+        else:
+            drawn = [_coloured(*parts, boundary.components) for parts in zip(x[few], shares, strict=True)]
+        pictures = [_captioned(*parts) for parts in zip(drawn, below, strict=True)]
+        return pictures if x.shape[-1] == 3 else [*pictures, _along(values, weight[few], top)]
     except Exception:
         return []
 
@@ -87,6 +97,16 @@ def equation_in_words(kernel: Any) -> str:
     if isinstance(number, Parameter):
         return written if number.name == "k" else f"{written}, k = {number.name}"
     return f"{written}, k = {np.asarray(number):.4g}" if number is not None and is_concrete(number) else written
+
+
+def wave_in_words(wave: Any) -> str:
+    """An incident wave as one writes it."""
+    given = {field.name: getattr(wave, field.name) for field in dataclasses.fields(wave)}
+    named = [f"{name} = {value.name!r}" for name, value in given.items() if isinstance(value, Parameter)]
+    known = {
+        name: value for name, value in given.items() if is_concrete(value) and np.asarray(value).dtype.kind in "if"
+    }
+    return f"{type(wave).__name__}({', '.join([*named, *in_words(known)])})"
 
 
 def parameters_in_words(parameters: Mapping[str, Any], batched: bool) -> str:
@@ -113,6 +133,39 @@ def _range(spec: Any) -> str:
     return f"in [{low.min():.4g}, {high.max():.4g}]{vector}"
 
 
+def _spread(specs: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+    """Members that take even steps through every interval: the first number upwards, the others each in an order of its own."""
+    steps, draw = np.linspace(0, 1, count) if count > 1 else np.array([0.5]), np.random.default_rng(SEED)
+    orders = itertools.chain([steps], (draw.permutation(steps) for _ in itertools.count()))
+    spread = {}
+    for name, spec in specs.items():
+        if isinstance(spec, Interval):
+            low, high = np.asarray(spec.low), np.asarray(spec.high)
+            share = np.stack(list(itertools.islice(orders, low.size)), axis=-1).reshape(count, *low.shape)
+            spread[name] = low + share * (high - low)
+        else:
+            spread[name] = np.asarray(spec.sample(jax.random.key(SEED), count))
+    return spread
+
+
+def _which(spread: Mapping[str, np.ndarray]) -> str:
+    """The members in words: of one number its values in the colours of the lines."""
+    if not spread:
+        return ""
+    (name, values), *others = spread.items()
+    if len(values) == 1:
+        return html.escape(", ".join(in_words({name: value[0] for name, value in spread.items()})))
+    if others or values.ndim > 1:
+        return f"{len(values)} members at even steps of {html.escape(', '.join(spread))}"
+    coloured = (f'<span style="color:{ink}">{value:.4g}</span>' for ink, value in zip(_INK, values, strict=False))
+    return f"{html.escape(name)} = {', '.join(coloured)}"
+
+
+def _captioned(picture: str, words: str) -> str:
+    style = f"text-align:center;font-size:85%;line-height:1.3;max-width:{SIZE + 40}px"
+    return f'<div style="{style}">{picture}<div>{words}</div></div>'
+
+
 def _shape(family: AbstractFamily, parameters: Mapping[str, Any]) -> list[np.ndarray]:
     """Lines (n, 2): the curves of the plane, or of a surface the sides and middles of its patches, seen from the side."""
     if family.dim == 2:
@@ -127,7 +180,8 @@ def _seen(x: np.ndarray, normal: np.ndarray, values: np.ndarray) -> str:
     eye = np.cross(*_VIEW)
     facing = np.flatnonzero(normal @ eye > 0)
     order = facing[np.argsort(x[facing] @ eye)]
-    return _svg([(x[i : i + 1] @ _VIEW.T, _signed(values[i])) for i in order[:: max(1, len(order) // 1000)]])
+    dots = [(x[i : i + 1] @ _VIEW.T, _signed(values[i])) for i in order[:: max(1, len(order) // 1000)]]
+    return _svg(dots, scale=True)
 
 
 def _coloured(x: np.ndarray, values: np.ndarray, components: int) -> str:
@@ -137,7 +191,7 @@ def _coloured(x: np.ndarray, values: np.ndarray, components: int) -> str:
         step = max(1, len(curve) // 120)
         closed = np.concatenate([curve, curve[:1]])
         pieces += [(closed[i : i + step + 1], _signed(value[i])) for i in range(0, len(curve), step)]
-    return _svg(pieces, width=3)
+    return _svg(pieces, width=3, scale=True)
 
 
 def _along(values: np.ndarray, weight: np.ndarray, top: float) -> str:
@@ -148,34 +202,58 @@ def _along(values: np.ndarray, weight: np.ndarray, top: float) -> str:
         height = np.clip(value[::step] / (1.25 * top), -1.2, 1.2)
         lines.append((np.stack([2 * arc, height.real], axis=1), _INK[i % len(_INK)]))
         if np.iscomplexobj(values):
-            lines.append((np.stack([2 * arc, height.imag], axis=1), _INK[i % len(_INK)] + "70"))
+            lines.append((np.stack([2 * arc, height.imag], axis=1), _INK[i % len(_INK)] + "99"))
     frame = np.array([[0.0, -1.2], [2.0, 1.2]])
-    return _svg([(np.array([[0.0, 0.0], [2.0, 0.0]]), "#9995"), *lines], frame=frame)
+    picture = _svg([(np.array([[0.0, 0.0], [2.0, 0.0]]), "#9999"), *lines], frame=frame)
+    parts = "real and, pale, imaginary part, " if np.iscomplexobj(values) else ""
+    reach = f"{np.real(values).min():.2g} to {np.real(values).max():.2g}"
+    return _captioned(picture, f"{parts}{reach}, over {np.sum(weight, axis=-1).max():.3g} of arclength")
 
 
 def _signed(value: Any) -> str:
     """From blue over grey to red; seen on white and on black."""
     share = float(np.clip(value, -1, 1))
-    ends, middle = np.array([[33, 102, 172], [178, 24, 43]]), np.array([190, 190, 190])
+    ends, middle = np.array([[43, 112, 182], [198, 44, 58]]), np.array([150, 150, 150])
     red, green, blue = (middle + abs(share) * (ends[int(share > 0)] - middle)).astype(int)
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _svg(lines: Sequence[tuple[np.ndarray, str]], *, frame: np.ndarray | None = None, width: float = 1.3) -> str:
-    """Lines and, of one point, dots; in the unit of the picture."""
+def _svg(
+    lines: Sequence[tuple[np.ndarray, str]],
+    *,
+    frame: np.ndarray | None = None,
+    width: float = 1.5,
+    scale: bool = False,
+) -> str:
+    """Lines and, of one point, dots; below them a bar of a round length, where there is a scale."""
     points = np.concatenate([line for line, _ in lines]) if frame is None else frame
     low, high = points.min(axis=0), points.max(axis=0)
-    scale = (SIZE - 12) / max(np.max(high - low), 1e-12)
-    across, up = scale * (high - low) + 12
+    unit = (SIZE - 12) / max(np.max(high - low), 1e-12)
+    across, up = unit * (high - low) + 12
     drawn = []
     for line, colour in lines:
-        x, y = (6 + scale * (line - low)).T
+        x, y = (6 + unit * (line - low)).T
         if len(line) == 1:
             drawn.append(f'<circle cx="{x[0]:.1f}" cy="{up - y[0]:.1f}" r="1.6" fill="{colour}"/>')
             continue
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, up - y, strict=True))
         drawn.append(f'<polyline points="{path}" stroke="{colour}"/>')
+    if scale:
+        length = _round_length((across - 12) / unit / 2)
+        end = 6 + unit * length
+        drawn.append(
+            f'<path d="M6 {up + 3:.1f}v6m0 -3H{end:.1f}m0 -3v6" stroke="currentColor" stroke-width="1"/>'
+            f'<text x="{end + 5:.1f}" y="{up + 10:.1f}" font-size="11" fill="currentColor">{length:g}</text>'
+        )
+        # Room for the number behind a bar that is longer than half of a narrow picture.
+        across, up = max(across, end + 35), up + 14
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{up:.0f}" fill="none" '
         f'stroke-width="{width}" stroke-linejoin="round">{"".join(drawn)}</svg>'
     )
+
+
+def _round_length(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is no longer."""
+    ten = 10.0 ** np.floor(np.log10(max(most, 1e-300)))
+    return max(step * ten for step in (1, 2, 5) if step * ten <= most * (1 + 1e-9))

@@ -71,6 +71,8 @@ def surface_density_figure(solution: "Solution") -> "Figure":
     words = [caption(titled(member), 4.4 * len(panels) - 0.6) for member in members]
     size = (4.6 * len(panels), sum(4.1 + caption_height(text) for text in words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
+    # Axes in space have no marks on their left, beside which a caption would begin.
+    figure.get_layout_engine().set(w_pad=0.12)
     for i, ((squares, normals), value, text) in enumerate(zip(shapes, values, words, strict=True)):
         for j, (part, name, bottom, up, colours) in enumerate(panels):
             ax: Any = figure.add_subplot(

@@ -11,7 +11,7 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary, Box
 from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
-from edgewise.notebook import box_in_words, card, equation_in_words, members_picture
+from edgewise.notebook import box_in_words, card, equation_in_words, members_picture, wave_in_words
 from edgewise.potentials import (
     AbstractCondition,
     AbstractRepresentation,
@@ -289,7 +289,7 @@ class Problem(eqx.Module):
         """What it is, line by line; for notebooks."""
         wave = isinstance(self.data, AbstractWave)
         of_data = (
-            f" of a {type(self.data).__name__}" if wave else ", values at nodes" * isinstance(self.data, BoundaryValues)
+            f" of a {wave_in_words(self.data)}" if wave else ", values at nodes" * isinstance(self.data, BoundaryValues)
         )
         return [
             ("equation", equation_in_words(self.representation.kernel)),

@@ -235,14 +235,14 @@ class Solution(eqx.Module):
 
     def __repr__(self) -> str:
         count = f" of {len(self)} members" if self.batched else ""
-        where = parameters_in_words(self.parameters, self.batched)
+        where = parameters_in_words(self._ordered, self.batched)
         where = f"({where})" if where else ""
         return f"Solution{count}{where}: {self.result}; {self.boundary.x.shape[-2]} nodes"
 
     def _repr_html_(self) -> str:
         rows = [
-            ("equation", f"{self.problem.representation.kernel.name}, {self.problem.side}"),
-            ("parameters", parameters_in_words(self.parameters, self.batched)),
+            *(line for line in self.problem.in_words() if line[0] in ("equation", "side", "data")),
+            ("parameters", parameters_in_words(self._ordered, self.batched)),
             ("result", str(self.result)),
             ("nodes", str(self.boundary.x.shape[-2])),
         ]
@@ -251,7 +251,11 @@ class Solution(eqx.Module):
         if error is not None and is_concrete(error):
             rows.append(("error", f"at most {float(np.max(np.asarray(error))):.1e}, by its estimate"))
         heading = f"Solution of {len(self)} members" if self.batched else "Solution"
-        return card(heading, rows, density_pictures(self.boundary, self.density, self.batched))
+        return card(heading, rows, density_pictures(self.boundary, self.density, self._ordered, self.batched))
+
+    @property
+    def _ordered(self) -> dict[str, Array]:
+        return self.problem.parameters.in_order(self.parameters)
 
     def _read(self, points: Any, quantity: Quantity, outside: str, chunk: int | None) -> Array:
         check_chunk(chunk)

@@ -42,6 +42,7 @@ if len(sys.argv) > 1:
         ax.tricontour(*sample.points.T, bent, levels=np.arange(4, 40, 4), colors="white", linewidths=0.6)
         ax.plot(*sample.curves[0].T, color="black", linewidth=1.4)
         ax.set(title=f"a = {sample.parameters['a']:.1f}, at most {bent.max():.1f}", aspect="equal")
+        ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1])
         ax.set_axis_off()
     figure.colorbar(image, ax=axes, label="1000 × deflection", ticks=range(0, 41, 8))
     figure.savefig(sys.argv[1])

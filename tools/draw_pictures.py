@@ -58,21 +58,21 @@ def estimate():
     """What operators say of their errors: over the parameter, also outside the box, and for weights that were damaged."""
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     over, against = figure.subplots(1, 2)
-    names = {"laplace-star": ("Laplace, bound", "C0"), "biharmonic-star": ("plate, estimate", "C1")}
-    for name, (label, colour) in names.items():
+    # Marks of two kinds, for grey.
+    names = {"laplace-star": ("Laplace, bound", "C0", "."), "biharmonic-star": ("plate, estimate", "C1", "x")}
+    for name, (label, colour, mark) in names.items():
         operator = ew.pretrained(name)
         t = np.linspace(0.5, 2.5, 81)
         solution = operator(t=jnp.asarray(t), extrapolate=True)
         over.plot(t, solution.error_estimate().value, color=colour, label=label)
-        over.plot(
-            t, measure(solution, resolution=60).max_error, ".", color=colour, markersize=5, label="error measured"
-        )
+        error = measure(solution, resolution=60).max_error
+        over.plot(t, error, mark, color=colour, markersize=5, label="its error, measured")
         pairs = []
         for draw, noise in enumerate(10.0 ** np.linspace(-9, 0, 19)):
             few = jnp.asarray(np.random.default_rng(draw).uniform(1, 2, 4))
             wrong = damaged(operator, noise, draw)(t=few)
             pairs.append([measure(wrong, resolution=60).max_error, np.asarray(wrong.error_estimate().value)])
-        against.loglog(*np.concatenate(pairs, axis=1), ".", color=colour, markersize=5, label=label)
+        against.loglog(*np.concatenate(pairs, axis=1), mark, color=colour, markersize=5, label=label)
     over.axvspan(1, 2, color="0.93", zorder=0)
     over.annotate("trained on", (1.5, 0.94), xycoords=("data", "axes fraction"), ha="center", va="top", color="0.4")
     over.set(yscale="log", xlabel="t", ylabel="largest error of the field")
@@ -80,7 +80,7 @@ def estimate():
     for factor, style in ((1, "-"), (10, ":")):
         against.plot(limits, factor * limits, style, color="0.5", linewidth=0.9, zorder=0)
     against.annotate("estimate = error", (3e-7, 4e-8), color="0.4", fontsize=9)
-    against.annotate("10 times", (2e-7, 1.2e-5), color="0.4", fontsize=9)
+    against.annotate("10 times the error", (6e-8, 1e-4), color="0.4", fontsize=9)
     against.set(xlabel="largest error measured, weights damaged", ylabel="what the operator says", xlim=limits)
     for ax in (over, against):
         ax.legend(frameon=False, fontsize=9)
@@ -104,7 +104,7 @@ def echo():
     values = np.concatenate(echoes).reshape(len(angles), -1)
     image = ax.pcolormesh(2 * gaps, np.degrees(angles), values, cmap="inferno", shading="gouraud", vmin=0)
     figure.colorbar(image, ax=ax, label="|u_inf| of the echo", pad=0.02)
-    ax.set(xlabel="gap between the flat faces, in wavelengths", ylabel="direction of the wave from the axis, degrees")
+    ax.set(xlabel="gap between the flat faces, in wavelengths", ylabel="wave from the axis, degrees")
     ax.set(yticks=[0, 30, 60, 90], title=f"{len(t):,} scattering problems, one operator")
     figure.savefig(folder / "echoes.png", pil_kwargs={"optimize": True})
 
