@@ -73,16 +73,17 @@ def density_figure(solution: Solution) -> "Figure":
 def boundary_figure(solution: Solution) -> "Figure":
     """The boundaries of all members, one line each; in space the bodies, one beside the other.
 
-    Where members differ in the wave and not in the boundary, that is drawn once, and an arrow says where each plane wave comes from.
+    A boundary that all members share is drawn once. Where they differ in the direction of a plane wave, each has an arrow along it, and
+    where in the place of a source, a ring.
     """
     members = members_of(solution)
     if solution.problem.family.dim == 3:
         return bodies_figure(solution.problem.family, [titled(member) for member in members])
     lines = MemberLines(members)
-    moves, turns = (names_in(part) & {*lines.varying} for part in (solution.problem.family, solution.problem.data))
-    shapes = [
-        outlines(solution.problem.family, member.parameters, 800) for member in (members if moves else members[:1])
-    ]
+    family, data = solution.problem.family, solution.problem.data
+    moves = names_in(family) & {*lines.varying}
+    turns = names_in(data) & {*lines.varying} if isinstance(data, PlaneWave | PointSource) else ()
+    shapes = [outlines(family, member.parameters, 800) for member in (members if moves else members[:1])]
     around = np.concatenate([curve for shape in shapes for curve in shape])
     signs = [_incidence(member, around) for member in members] if turns else []
     low, high = box_around(np.concatenate([around, *(line for sign in signs for line in sign)]), 0.05)
@@ -96,7 +97,7 @@ def boundary_figure(solution: Solution) -> "Figure":
             ax.plot(*curve.T, **style, solid_capstyle="round")
     for i, (shaft, head) in enumerate(signs):
         ax.plot(*shaft.T, **lines.style(i))
-        ax.plot(*head.T, **lines.style(i) | {"linestyle": "-"})
+        ax.plot(*head.T, **lines.style(i))[0].set_linestyle("-")
     ax.set(xlabel="x", ylabel="y", xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.grid(linewidth=0.5, alpha=0.6)
     ax.spines[["top", "right"]].set_visible(False)
@@ -107,14 +108,14 @@ def boundary_figure(solution: Solution) -> "Figure":
 
 def _incidence(member: Solution, around: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shaft and head of an arrow along a plane wave, before it meets the boundary; of a source a ring about it."""
-    wave, nothing = bind(member.problem.data, member.parameters), np.zeros((0, 2))
+    wave = bind(member.problem.data, member.parameters)
     middle = (around.min(axis=0) + around.max(axis=0)) / 2
     size = np.linalg.norm(around - middle, axis=-1).max()
     if isinstance(wave, PointSource):
         angle = np.linspace(0, 2 * np.pi, 25)[:, None]
-        return nothing, np.asarray(wave.position) + 0.04 * size * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
-    if not isinstance(wave, PlaneWave):
-        return nothing, nothing
+        return np.zeros((0, 2)), np.asarray(wave.position) + 0.04 * size * np.concatenate(
+            [np.cos(angle), np.sin(angle)], axis=1
+        )
     way = np.asarray(wave.vector, float)
     across = np.array([-way[1], way[0]])
     tip = middle - 1.15 * size * way

@@ -168,6 +168,9 @@ def test_one_boundary_in_many_waves():
         assert np.linalg.norm(tip) > 2 and np.array_equal(head.get_xydata()[1], tip)
     _, texts, lines = drawn(k=jnp.linspace(1, 3, 10), angle=jnp.zeros(10))
     assert len(lines) == 1 and any("the same for every k" in text for text in texts)
+    heated = dataclasses.replace(ELLIPSES, family=ew.Ellipse(2.0, 1.0), data=lambda x, a: a * x[0])
+    figure = plot.boundary_figure(known(heated, ew.Kress(32), lambda b: b.x[..., 0], a=jnp.linspace(1, 2, 3)))
+    assert check_texts(figure)[-1] == "the same for every a" and len(figure.axes[0].lines) == 1 and not figure.legends
 
 
 @pytest.mark.parametrize("b", [0.2, 1.0, 4.0])
