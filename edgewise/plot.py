@@ -67,7 +67,7 @@ def field_figure(
     axes = figure.subplots(len(samples), columns, squeeze=False, sharex=True, sharey=True)
     # One scale for the errors of all members, so that they can be compared: whole decades, four below the worst.
     worst = max((np.max(s.error) for s in samples if s.error is not None), default=1.0)
-    top = 10.0 ** np.ceil(np.log10(max(worst, 5 * FLOOR)))
+    top = 10.0 ** np.ceil(np.log10(max(worst, 50 * FLOOR)))
     errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
     notes = [str(member.error_estimate()) if known else "" for member in members_of(solution)]
     for row, sample, note, text in zip(axes, samples, notes, words, strict=True):

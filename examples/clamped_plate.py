@@ -34,13 +34,13 @@ assert error < 1e-11
 if len(sys.argv) > 1:
     from matplotlib.figure import Figure
 
-    figure = Figure((10, 2.9), layout="constrained")
+    figure = Figure((10, 2.1), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
     for ax, sample in zip(axes, plot.sample_field(solution, 140), strict=True):
         bent = 1000 * np.maximum(sample.value + np.sum(sample.points**2, axis=-1) ** 2 / 64, 0)
         image = ax.tricontourf(*sample.points.T, bent, levels=np.linspace(0, 40, 61), cmap="viridis")
         ax.tricontour(*sample.points.T, bent, levels=np.arange(4, 40, 4), colors="white", linewidths=0.6)
-        ax.plot(*sample.curves[0].T, color="black", linewidth=1.4)
+        ax.plot(*sample.curves[0].T, color="black", linewidth=1.4, solid_capstyle="round")
         ax.set(title=f"a = {sample.parameters['a']:.1f}, at most {bent.max():.1f}", aspect="equal")
         ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1])
         ax.set_axis_off()
