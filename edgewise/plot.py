@@ -65,10 +65,12 @@ def field_figure(
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
     axes = figure.subplots(len(samples), columns, squeeze=False, sharex=True, sharey=True)
-    # One scale for the errors of all members, so that they can be compared: whole decades, four below the worst.
-    worst = max((np.max(s.error) for s in samples if s.error is not None), default=1.0)
-    top = 10.0 ** np.ceil(np.log10(max(worst, 50 * FLOOR)))
-    errors = matplotlib.colors.LogNorm(max(FLOOR, 1e-4 * top), top)
+    # One scale for the errors of all members, so that they can be compared: whole decades, four below the worst member, and one
+    # below the best, which would else be all of one colour.
+    worst = [np.max(s.error) for s in samples if s.error is not None] or [1.0]
+    best = 10.0 ** np.floor(np.log10(max(min(worst), FLOOR)))
+    top = 10.0 ** np.ceil(np.log10(max(*worst, 50 * FLOOR)))
+    errors = matplotlib.colors.LogNorm(max(FLOOR, min(1e-4 * top, 0.1 * best)), top)
     notes = [str(member.error_estimate()) if known else "" for member in members_of(solution)]
     for row, sample, note, text in zip(axes, samples, notes, words, strict=True):
         if wave and sample.truth is None:

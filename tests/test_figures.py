@@ -118,6 +118,16 @@ def test_a_box_without_a_field_is_refused(ellipses):
         plot.field_figure(Beyond(**vars(ellipses[0])), resolution=10, box=[(5, 5), (6, 6)])
 
 
+def test_errors_of_all_members_are_seen_on_one_scale(ellipses):
+    """The best of them one decade above the lowest colour, four decades at least."""
+    (sample,) = plot.sample_field(ellipses[3], 10, curve_points=40)
+    batch = known(ELLIPSES, ew.Kress(16), lambda b: b.x[..., 0], a=jnp.array([1.0, 2.0]))
+    for sizes, ends in (((2e-9, 3e-2), (1e-10, 1e-1)), ((2e-3, 3e-2), (1e-5, 1e-1)), ((0.0, 0.0), (1e-16, 1e-14))):
+        samples = [sample._replace(truth=sample.value + size) for size in sizes]
+        figure = plot.field_figure(batch, samples=samples, estimate=False)
+        assert all(np.allclose(figure.axes[i].collections[0].get_clim(), ends) for i in (2, 5))
+
+
 def test_figures_of_lines_tell_members_apart(waves):
     far = plot.far_field_figure(waves, count=36)
     assert sum("a\xa0=" in text for text in check_texts(far)) == 3 and len(far.axes[0].lines) == 3
