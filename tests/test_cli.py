@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import io
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,12 +16,13 @@ import pytest
 
 import edgewise as ew
 from edgewise import plot
-from edgewise.cli import demo, doctor, main, reproduce
+from edgewise.cli import COMMANDS, demo, doctor, main, reproduce
+from edgewise.cli.grammar import complaint, grammar_of
+from edgewise.cli.helping import described
 from edgewise.cli.progress import say_what_space_costs
 from edgewise.learn.fit import fit
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("completion", "demo", "doctor", "evaluate", "info", "list", "plot", "predict", "reproduce", "train")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -60,6 +63,22 @@ def test_help_names_the_commands_and_loads_no_jax():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(f" {command} " in done.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_has_every_option_in_words_and_examples_that_can_be_read(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([name, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80 and not re.search(r"None|False|\bINT\b|\bPATH\b", said)
+    assert said.startswith(f"usage: edgewise {name} ")
+    for option in grammar_of(COMMANDS[name]).options:
+        assert re.search(rf"^  {option} ", said, re.MULTILINE)
+    examples = described(COMMANDS[name])[1]
+    assert examples
+    for line in examples:
+        words = shlex.split(line.partition("edgewise ")[2].rstrip(')"').partition(" |")[0])
+        assert words[0] == name and complaint(words, COMMANDS) is None
 
 
 def test_version(capsys):

@@ -4,131 +4,120 @@ import dataclasses
 import importlib
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 import tyro
 
 from edgewise import __version__
 from edgewise.cli.grammar import complaint
+from edgewise.cli.helping import help_of, overview
 
-DESCRIPTION = """Solve parametric boundary value problems on the boundary alone.
-
-Begin with `edgewise demo`; `edgewise COMMAND --help` says what a command takes."""
-
-Json = tyro.conf.FlagCreatePairsOff[bool]
-
-
-At = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="MEMBER")]
 Flag = tyro.conf.FlagCreatePairsOff[bool]
 Run = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+At = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="MEMBER")]
 Own = Annotated[str | None, tyro.conf.arg(metavar="FILE.py:NAME")]
+Folder = Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+File = Annotated[Path, tyro.conf.arg(metavar="FILE")]
+Whole = Annotated[int, tyro.conf.arg(metavar="N")]
+Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
+Error = Annotated[float | None, tyro.conf.arg(metavar="ERROR")]
 
 
-def _numbers(read: Callable[[str], Any], metavar: str, expected: str) -> tyro.constructors.PrimitiveConstructorSpec:
-    """How numbers are read: those of Python's own messages that mean little to others are said in words."""
-
-    def from_words(words: list[str]) -> Any:
-        try:
-            return read(words[0])
-        except ValueError:
-            raise ValueError(f"expected {expected}, got `{words[0]}`") from None
-
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=metavar,
-        instance_from_str=from_words,
-        is_instance=lambda value: True,
-        str_from_instance=lambda value: [str(value)],
-    )
-
-
-Whole = Annotated[int, _numbers(int, "INT", "a whole number such as 200"), tyro.conf.arg(metavar="INT")]
-Count = Annotated[int | None, _numbers(int, "INT", "a whole number such as 200"), tyro.conf.arg(metavar="INT")]
-Error = Annotated[float | None, _numbers(float, "ERROR", "a number such as 1e-6"), tyro.conf.arg(metavar="ERROR")]
-
-
-@dataclasses.dataclass(frozen=True)
-class Completion:
-    """Print a script that completes commands, options, presets, runs and files: `eval "$(edgewise completion bash)"`, for zsh the
-    same, for fish `edgewise completion fish | source`."""
-
-    shell: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="bash|zsh|fish")]
-    """Which shell."""
-
-
+# What help prints: of a command its docstring, the examples behind its first paragraph; of a field the string below it.
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """Learn the paper's Laplace problem, compare with the paper and with the classical solve, draw it."""
+    """Learn the paper's Laplace problem, compare with the paper and with the classical solve, draw it: a minute on two cores.
 
-    out: Path = Path("out/demo")
-    """Folder for table.md, table.json, laplace-star.png, training.png and the run itself, run/: these are overwritten; nothing
-    else in it is touched."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    edgewise demo
+    """
+
+    out: Folder = Path("out/demo")
+    """Where table.md, table.json, laplace-star.png, training.png and the run itself, run/, go: these are overwritten, nothing else
+    there is touched. out/demo if left out."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Doctor:
-    """Say what this machine would use: Python, JAX, devices, precision, extras."""
+    """Say what this machine would use: Python, JAX, devices, precision, extras.
 
-    json: Json = False
-    """Print JSON and nothing else."""
+    edgewise doctor
+    """
+
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluate:
-    """Measure the errors of an operator, up to the boundary."""
+    """Measure the errors of an operator against the exact field or a classical solve, up to the boundary.
+
+    edgewise evaluate laplace-star --at t=1.15 --at t=1.35
+    edgewise evaluate runs/mine --random 50
+    """
 
     run: Run
-    """The folder of a run, or the name of an operator that ships."""
+    """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
     at: At = ()
-    """A member, `t=1.15`, or several, `t=1:2:50`; may be given again. By default the paper's, or the middle of the box."""
+    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again. If left out, the paper's, or the
+    middle of what it was trained for."""
     random: Whole = 0
-    """Measure so many random members too."""
+    """Measure at so many random values of the parameters too."""
     seed: Whole = 0
-    """Decides the random members."""
+    """Decides which random values: 0 if left out."""
     grid: Count = None
     """Points along the longest side of the grid on which fields are compared: 160 if left out, in space 7."""
     printed_formula: Flag = False
-    """Also the formula that the paper prints, which has no square root; its numbers have one."""
+    """Show also what the formula gives that the paper prints, which has no square root; the paper's numbers have one."""
     extrapolate: Flag = False
-    """Allow members outside the box that the operator was trained on."""
+    """Allow values of the parameters that the operator was not trained for."""
     problem: Own = None
-    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    """Where your own problem is that a run was trained for, if the file moved: `my_problem.py:problem`."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """Say what a run is: problem, box, recipe, network, result, files."""
+    """Say what a run is: problem, ranges of its parameters, recipe, network, result, files.
+
+    edgewise info laplace-star
+    """
 
     run: Run
-    """The folder of a run, or the name of an operator that ships."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """List the problems that ship with the package, and which have a trained operator."""
+    """List the problems that ship with the package, and which have a trained operator.
 
-    json: Json = False
-    """Print JSON and nothing else."""
+    edgewise list
+    """
+
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Draw what an operator answers, in space on the slice y = 0, or how it was trained; as a picture or as a film."""
+    """Draw what an operator answers, in space on the slice y = 0, or how it was trained; as a picture or as a film.
+
+    edgewise plot laplace-star --at t=1.15 --out field.png
+    edgewise plot laplace-star --at t=1:2:24 --out film.gif
+    edgewise plot laplace-star --history --out training.png
+    """
 
     run: Run
-    """The folder of a run, or the name of an operator that ships."""
-    out: Path
+    """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
+    out: File
     """The picture, a .png, .pdf or .svg file; or a film, a .gif file, with a frame a member or of a wave in time."""
     at: At = ()
-    """A member, `t=1.15`, or several, `t=1:2:3`; may be given again. By default the middle of the box."""
+    """Values of the parameters, `t=1.15`, or three from 1 to 2, `t=1:2:3`; may be given again. If left out, a typical one."""
     what: Literal["field", "total", "wave", "far-field", "density", "boundary", "history"] = "field"
     """`field`: truth, prediction and error. `total`: an incident wave and what becomes of it, without the truth. `wave`: the same
     over one period, a film. `far-field`, `density`, `boundary`: a line a member, in space surfaces. `history`: loss and misfit
@@ -141,113 +130,120 @@ class Plot:
     """What is shown of `field`, `total` and `wave`: the lower left and the upper right corner, `"(-3,-2),(3,2)"`, in space x and z.
     By default around the boundaries."""
     extrapolate: Flag = False
-    """Allow members outside the box that the operator was trained on."""
+    """Allow values of the parameters that the operator was not trained for."""
     overwrite: Flag = False
     """Replace the file if it exists."""
     problem: Own = None
-    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    """Where your own problem is that a run was trained for, if the file moved: `my_problem.py:problem`."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Predict:
-    """Write the field of an operator at points of a file or of a grid, for ParaView, xarray or a spreadsheet."""
+    """Write the field of an operator at points of a file or of a grid, for ParaView, xarray or a spreadsheet.
+
+    edgewise predict laplace-star --at t=1.15 --grid 50 --out field.csv
+    edgewise predict laplace-star --at t=1:2:5 --points points.csv --out u.npz
+    """
 
     run: Run
-    """The folder of a run, or the name of an operator that ships."""
-    out: Path
-    """The file to write: .vtu for ParaView, of several members a .pvd with a .vtu each; .nc for xarray; .csv or .npz with columns x, y[, z],
-    u (or u_re, u_im), error, and the parameters first where there are several members. Of a grid, .npz has its `shape` too:
-    `u.reshape(shape)` has y along its rows."""
+    """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
+    out: File
+    """The file to write. Its ending decides: .csv for a spreadsheet, .npz for NumPy, .vtu for ParaView, .nc for xarray. Its columns are
+    x, y[, z], u (or u_re, u_im) and error. docs/files.md has the rest."""
     at: At = ()
-    """A member, `t=1.15`, or several, `t=1:2:50`; may be given again."""
+    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Points to read: a .csv file with the columns x, y[, z], an .npz file, a .vtu file, whose cells a .vtu file to write keeps, or an
-    .nc file."""
+    """Points to read: a .csv file with the columns x, y[, z], or an .npz, .vtu or .nc file."""
     grid: Count = None
-    """Instead of points: a grid around the boundary with so many along its longer side."""
+    """Instead of `--points`: a grid around the boundary with so many points along its longer side."""
     boundary: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the boundary with its density too, to a file with one of the endings of `--out`."""
     tol: Error = None
-    """The error that is allowed, in the unit of the field: members whose estimate is above it are refined."""
+    """The error that is allowed, in the unit of the field: answers that are estimated to be worse are improved by a classical solve."""
     extrapolate: Flag = False
-    """Allow members outside the box that the operator was trained on."""
+    """Allow values of the parameters that the operator was not trained for."""
     overwrite: Flag = False
     """Replace the file if it exists."""
     problem: Own = None
-    """For a run of your own problem: `my_problem.py:problem`, if it is no longer where it was."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    """Where your own problem is that a run was trained for, if the file moved: `my_problem.py:problem`."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Reproduce:
-    """Run an experiment of the paper with its recipe and with ours, side by side: `laplace`, `biharmonic`, `helmholtz`, or the
-    `sweep` over the sizes of its network."""
+    """Run an experiment of the paper with its recipe and with ours, side by side.
+
+    edgewise reproduce laplace
+    edgewise reproduce sweep --full
+    """
 
     experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="laplace|biharmonic|helmholtz|sweep")]
-    """Which one."""
-    out: Path | None = None
-    """Folder for results.md, results.json and the pictures; by default out/reproduce-EXPERIMENT. A `sweep` that was interrupted goes
-    on from what its folder holds."""
+    """Which one: the three problems of the paper, or the `sweep` over the sizes of its network."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Where results.md, results.json and the pictures go: out/reproduce-EXPERIMENT if left out. A `sweep` that was interrupted goes
+    on from what is there."""
     quick: Flag = False
-    """The first steps of the paper's recipe alone, minutes on two cores; so it is without `--full` too. How many it says before it starts."""
+    """The first steps of the paper's recipe alone, minutes on two cores; it says how many. So it is, too, if `--full` is left out."""
     full: Flag = False
     """All 200,000 steps of the paper's recipe, of `helmholtz` and `sweep` 20,000, and training of ours: for a GPU."""
     seed: Whole = 0
-    """Decides everything random."""
+    """Decides everything random: 0 if left out."""
     overwrite: Flag = False
     """Replace the results that the folder holds."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Train:
-    """Train the operator of a problem. Any choice of a recipe can be changed: `--recipe.optimiser.steps 500`."""
+    """Train the operator of a problem: a network that answers for every value of its parameters. Any choice of a recipe can be
+    changed: `--recipe.optimiser.steps 500`.
+
+    edgewise train laplace-star --out runs/star
+    edgewise train my_problem.py:problem --out runs/mine --recipe best
+    """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
-    """A preset (`edgewise list`), or `my_problem.py:problem`."""
-    out: Path
-    """The run's folder; a new one, unless `--resume` is given."""
+    """The name of a problem that ships (`edgewise list`), or a Python file and the name in it of a problem of yours:
+    `my_problem.py:problem`."""
+    out: Folder
+    """Where the run goes: a new folder, unless `--resume` is given."""
     recipe: Annotated[str | None, tyro.conf.arg(metavar="default|best|paper|paper-random")] = None
-    """How to train: `default` if left out, or what the run has that is continued."""
+    """How to train: `default` (a minute or two on two cores), `best` (minutes on a GPU), or as the paper did. `default` if left out, or
+    as the run that is continued."""
     resume: Flag = False
     """Continue the run in the folder where it was interrupted."""
     seed: Count = None
-    """Decides everything random: 0 if left out, or what the run has that is continued."""
-    json: Json = False
-    """Print JSON and nothing else."""
+    """Decides everything random: 0 if left out, or that of the run that is continued."""
+    json: Flag = False
+    """Print JSON and nothing else, for programs."""
     changes: tyro.conf.Suppress[tuple[tuple[str, str], ...]] = ()
 
 
-Command = (
-    Annotated[Completion, tyro.conf.subcommand("completion")]
-    | Annotated[Demo, tyro.conf.subcommand("demo")]
-    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
-    | Annotated[Info, tyro.conf.subcommand("info")]
-    | Annotated[List, tyro.conf.subcommand("list")]
-    | Annotated[Plot, tyro.conf.subcommand("plot")]
-    | Annotated[Predict, tyro.conf.subcommand("predict")]
-    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
-    | Annotated[Train, tyro.conf.subcommand("train")]
-)
-COMMANDS: dict[str, type] = {kind.__name__.lower(): kind for kind in (get_args(one)[0] for one in get_args(Command))}
-# The module in this folder whose `run(command)` does it; it may return an exit status.
-MODULES = {
-    Completion: "completion",
-    Demo: "demo",
-    Doctor: "doctor",
-    Evaluate: "evaluate",
-    Info: "info",
-    List: "listing",
-    Plot: "plotting",
-    Predict: "predict",
-    Reproduce: "reproduce",
-    Train: "train",
+@dataclasses.dataclass(frozen=True)
+class Completion:
+    """Print a script by which a shell completes commands, options, presets, runs and files.
+
+    eval "$(edgewise completion bash)"
+    eval "$(edgewise completion zsh)"
+    edgewise completion fish | source
+    """
+
+    shell: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="bash|zsh|fish")]
+    """Which shell."""
+
+
+# In the order in which a newcomer may want them.
+COMMANDS: dict[str, type] = {
+    kind.__name__.lower(): kind
+    for kind in (Demo, List, Info, Train, Evaluate, Predict, Plot, Reproduce, Doctor, Completion)
 }
+# The module in this folder whose `run(command)` does it, where it has another name; it may return an exit status.
+MODULES = {"list": "listing", "plot": "plotting"}
+HELP = {"-h", "--help"}
 
 
 def main(args: list[str] | None = None) -> int:
@@ -257,15 +253,21 @@ def main(args: list[str] | None = None) -> int:
         print(f"edgewise {__version__}")
         return 0
     try:
+        if not args or args[0] in HELP:
+            print(overview(COMMANDS))
+            return 0
+        if args[0] in COMMANDS and HELP & set(args):
+            print(help_of(args[0], COMMANDS[args[0]]))
+            return 0
         args, changes = _take_recipe_options(args)
         refused = complaint(args, COMMANDS)
         if refused:
             print(f"edgewise: {refused}", file=sys.stderr)
             return 2
-        command = tyro.cli(Command, prog="edgewise", description=DESCRIPTION, args=args or ["--help"])  # pyright: ignore
+        command = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="edgewise", args=args)
         if changes:
             command = dataclasses.replace(command, changes=changes)
-        return importlib.import_module(f"edgewise.cli.{MODULES[type(command)]}").run(command) or 0
+        return importlib.import_module(f"edgewise.cli.{MODULES.get(args[0], args[0])}").run(command) or 0
     except BrokenPipeError:
         # The reader went away, as `head` does. Nowhere to flush to, so that Python does not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

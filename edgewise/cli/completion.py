@@ -6,9 +6,10 @@ from typing import Any
 
 from edgewise.cli import COMMANDS
 from edgewise.cli.grammar import Grammar, grammar_of
+from edgewise.cli.helping import described
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FILES = ("PATH", "FILE", "FILE.py:NAME", "PROBLEM")
+FILES = ("FOLDER", "FILE", "FILE.py:NAME", "PROBLEM")
 
 BASH = """_edgewise() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" kind= options=
@@ -39,11 +40,6 @@ ZSH = "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && ba
 
 def run(command: Any) -> None:
     scripts = {"bash": bash, "zsh": lambda: ZSH + bash(), "fish": fish}
-    if command.shell not in scripts:
-        raise ValueError(
-            f"There is no completion for {command.shell!r}; there is for {', '.join(scripts)}. "
-            "Write `edgewise completion bash`."
-        )
     print(scripts[command.shell](), end="")
 
 
@@ -97,8 +93,7 @@ def _quoted(text: str) -> str:
 
 def _summary(command: type) -> str:
     """The first sentence of what help says, up to its colon."""
-    words = " ".join((command.__doc__ or "").split())
-    return words.partition(". ")[0].partition(":")[0].rstrip(".")
+    return described(command)[0].partition(". ")[0].partition(":")[0].rstrip(".")
 
 
 # By the names of files: to import the presets would import JAX.

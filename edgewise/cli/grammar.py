@@ -1,12 +1,16 @@
 """What commands take, read off their dataclasses: for completion, and for messages about words that no command takes."""
 
 import dataclasses
-import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import tyro
+
+from edgewise.names import guess
+
+# How values that are numbers are read, and such a one in words.
+NUMBERS = {"N": (int, "a whole number such as 200"), "ERROR": (float, "a number such as 1e-6")}
 
 
 class Grammar(NamedTuple):
@@ -16,6 +20,8 @@ class Grammar(NamedTuple):
     """Kinds of its arguments: `RUN`, or the choices, `bash|zsh|fish`."""
     options: dict[str, str | None]
     """By name, `--out`, the kind of the value; None for a flag."""
+    required: tuple[str, ...]
+    """The options that must be given."""
 
 
 def grammar_of(command: type) -> Grammar:
@@ -23,11 +29,12 @@ def grammar_of(command: type) -> Grammar:
 
     >>> from edgewise.cli import Info
     >>> grammar_of(Info)
-    Grammar(positional=('RUN',), options={'--help': None, '--json': None})
+    Grammar(positional=('RUN',), options={'--help': None, '--json': None}, required=())
     """
     hints = get_type_hints(command, include_extras=True)
     positional: list[str] = []
     options: dict[str, str | None] = {"--help": None}
+    required: list[str] = []
     for field in dataclasses.fields(command):
         kind, *marks = (
             get_args(hints[field.name]) if hasattr(hints[field.name], "__metadata__") else [hints[field.name]]
@@ -39,8 +46,10 @@ def grammar_of(command: type) -> Grammar:
         if tyro.conf.Positional in marks:
             positional.append(words)
         else:
-            options[f"--{field.name.replace('_', '-')}"] = None if kind is bool else words
-    return Grammar(tuple(positional), options)
+            option = f"--{field.name.replace('_', '-')}"
+            options[option] = None if kind is bool else words
+            required += [option] * (field.default is dataclasses.MISSING)
+    return Grammar(tuple(positional), options, tuple(required))
 
 
 def _kind(kind: Any) -> str:
@@ -61,24 +70,20 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
     >>> complaint(["inof"], {"info": Info})
     'No command is called `inof`. Did you mean `info`? There are info; `edgewise --help` describes them.'
     """
-    if not args or args[0] in ("-h", "--help"):
-        return None
     name, *left = args
     if name.startswith("-"):
         return f"`{name}` stands before any command. Write `edgewise COMMAND {name}`; `edgewise --help` lists the commands."
     if name not in commands:
         listed = ", ".join(commands)
         return f"No command is called `{name}`.{guess(name, commands)} There are {listed}; `edgewise --help` describes them."
-    grammar, given = grammar_of(commands[name]), []
+    grammar, given, options = grammar_of(commands[name]), [], set()
     described = f"`edgewise {name} --help` describes them."
     while left:
         word = left.pop(0)
-        if word == "-h":
-            continue
         if not re.match(r"--|-[a-zA-Z]", word):
             given.append(word)
             continue
-        option, equals, _ = word.partition("=")
+        option, equals, value = word.partition("=")
         # Underscores are read as hyphens.
         option = option.replace("_", "-")
         if option not in grammar.options:
@@ -87,22 +92,48 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         kind = grammar.options[option]
         if kind is None and equals:
             return f"`{option}` takes no value, got `{word}`. Write `{option}` alone, or leave it out."
-        if kind is not None and not equals:
-            if not left or left[0].startswith("--"):
-                return (
-                    f"`{option}` has no value; expected {kind} behind it. `edgewise {name} --help` says what that is."
-                )
-            left.pop(0)
+        options.add(option)
+        if kind is None:
+            continue
+        if not equals and (not left or left[0].startswith("--")):
+            return f"`{option}` has no value; expected {kind} behind it. `edgewise {name} --help` says what that is."
+        refused = _misfit(f"`{option}`", kind, value if equals else left.pop(0))
+        if refused:
+            return refused
     if len(given) > len(grammar.positional):
         takes = "".join(f"{kind} and " for kind in grammar.positional)
         extra = given[len(grammar.positional)]
         return (
             f"`edgewise {name}` takes {takes}options, got also `{extra}`. Leave it out, or quote what has spaces in it."
         )
+    missing = [
+        *grammar.positional[len(given) :],
+        *(f"{o} {grammar.options[o]}" for o in grammar.required if o not in options),
+    ]
+    if missing:
+        return f"`edgewise {name}` lacks `{missing[0]}`. Write `{' '.join(usage(name, grammar))}`; `edgewise {name} --help` says what these are."
+    checks = (
+        _misfit(f"The word behind `edgewise {name}`", kind, word)
+        for kind, word in zip(grammar.positional, given, strict=True)
+    )
+    return next(filter(None, checks), None)
+
+
+def usage(name: str, grammar: Grammar) -> list[str]:
+    """The words of the shortest call."""
+    needed = (f"{option} {grammar.options[option]}" for option in grammar.required)
+    return ["edgewise", name, *grammar.positional, *needed]
+
+
+def _misfit(what: str, kind: str, value: str) -> str | None:
+    """What is wrong with a value of this kind; None if nothing is, or only the command can tell."""
+    if kind in NUMBERS:
+        read, expected = NUMBERS[kind]
+        try:
+            read(value)
+        except ValueError:
+            return f"{what} must be {expected}, got `{value}`."
+    choices = kind.split("|")
+    if len(choices) > 1 and value not in choices:
+        return f"{what} must be one of {', '.join(choices)}, got `{value}`.{guess(value, choices)}"
     return None
-
-
-def guess(name: str, known: Iterable[str], before: str = "") -> str:
-    """A sentence with the known name that is nearest, `before` in front of it; nothing where none is near."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean `{before}{close[0]}`?" if close else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from edgewise.cli.grammar import guess
+from edgewise.names import guess
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.cli.grammar import guess
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
 from edgewise.geometry import Box
@@ -17,6 +16,7 @@ from edgewise.geometry.parameters import Interval
 from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config
+from edgewise.names import guess
 from edgewise.problem import Problem
 
 Members = dict[str, np.ndarray]

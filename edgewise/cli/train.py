@@ -14,7 +14,7 @@ from edgewise.cli.progress import try_next
 from edgewise.cli.recipe_options import change
 from edgewise.cli.runs import at_option, middle
 from edgewise.learn.building import check_problem
-from edgewise.learn.choices import NAMES, recipe
+from edgewise.learn.choices import recipe
 from edgewise.learn.fit import prepare
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.operator import Operator
@@ -55,10 +55,6 @@ def _is_finished(command: Any) -> bool:
 
 def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
     """Recipe and seed: those asked for, else those of the run that is continued, else the defaults."""
-    if command.recipe not in (None, *NAMES):
-        raise ValueError(
-            f"No recipe is called {command.recipe!r}; there are {', '.join(NAMES)}. Write `--recipe default`."
-        )
     stored = read_config(command.out) if command.resume and (command.out / CONFIG).is_file() else None
     seed = command.seed
     if seed is None:
