@@ -152,6 +152,11 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
     return points, cells or None
 
 
+def check_resolution(resolution: Any) -> None:
+    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
+        raise ValueError(f"A grid needs 2 points or more a side, got {resolution}. Write `grid=200` (`--grid 200`).")
+
+
 def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
     """A grid around points of a boundary, (..., d): `resolution` points along the longest side; (ny, nx, 2) or (nz, ny, nx, 3).
 
@@ -160,8 +165,7 @@ def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
     >>> grid_points(np.array([[0.0, 0.0], [2.0, 1.0]]), 3, "interior").tolist()
     [[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]]
     """
-    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
-        raise ValueError(f"A grid needs 2 points or more a side, got {resolution}. Write `grid=200` (`--grid 200`).")
+    check_resolution(resolution)
     dim = boundary_points.shape[-1]
     flat = np.asarray(boundary_points, float).reshape(-1, dim)
     box = box_around(flat, 0.0 if side == "interior" else MARGIN[side])

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from edgewise.cli import main, output
+from edgewise.cli import main, output, runs, train
 from edgewise.learn.loading import folder
 
 TRAIN = ["train", "laplace-star", "--out", "new"]
@@ -19,6 +19,7 @@ PREDICT = ["predict", "run", "--at", "t=1.5", "--out", "new.csv"]
 GRID = [*PREDICT, "--grid", "9"]
 EVALUATE = ["evaluate", "run"]
 PLOT = ["plot", "run", "--out", "new.png"]
+SHAPE = "a=(0.05, 0, 0, 0), b=(0, 0, 0, 0)"
 ELLIPSOID = ["evaluate", "helmholtz-ellipsoids", "--at"]
 
 # Arguments, words that the message must hold, exit status.
@@ -221,6 +222,33 @@ def test_wrong_calls(case, refused):
     args, words, status = CALLS[case]
     said = refused(args, status)
     assert "Traceback" not in said and [word for word in words if word not in said] == [], said
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["predict", "helmholtz-shapes", "--at", "q=3", "--grid", "9", "--out", "new.csv"],
+        ["predict", "helmholtz-shapes", "--at", SHAPE, "--grid", "1", "--out", "new.csv"],
+        ["predict", "helmholtz-shapes", "--at", SHAPE, "--points", "gone.csv", "--out", "new.csv"],
+        ["predict", "helmholtz-shapes", "--at", SHAPE, "--points", "space.csv", "--out", "new.csv"],
+        ["evaluate", "helmholtz-shapes", "--at", "angle=7"],
+        ["evaluate", "helmholtz-shapes", "--grid", "9999"],
+        ["evaluate", "helmholtz-shapes", "--random", "5", "--seed", "-1"],
+        ["plot", "helmholtz-shapes", "--at", SHAPE, "--out", "new.gif"],
+        ["plot", "helmholtz-shapes", "--at", "a=1", "--out", "new.png"],
+        ["train", "helmholtz-shapes", "--out", "run"],
+        ["train", "helmholtz-shapes", "--out", "mine.py"],
+        ["train", "helmholtz-shapes", "--out", "new", "--recipe.optimizer.steps", "5"],
+    ],
+    ids=" ".join,
+)
+def test_what_takes_seconds_comes_after_all_that_can_be_refused_at_once(args, refused, monkeypatch):
+    def late(*args, **options):
+        pytest.fail("an operator was read, or a recipe chosen")
+
+    monkeypatch.setattr(runs, "read", late)
+    monkeypatch.setattr(train, "recipe", late)
+    refused(args, 1)
 
 
 @pytest.mark.parametrize("args", [["info", "runn"], [*EVALUATE, "--at", "t=3"], PREDICT, [*PLOT, "--at", "t=3"]])

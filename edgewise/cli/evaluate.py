@@ -6,10 +6,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.cli.members import random_members
+from edgewise.cli.members import check_seed, random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import Members, at_option, choose_members, describe, middle, open_run, problem_option
+from edgewise.cli.runs import Members, at_option, choose_members, describe, find, middle, problem_option
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
@@ -32,14 +32,15 @@ Row = dict[str, Any]
 def run(command: Any) -> None:
     enable_x64()
     _check(command)
-    operator = open_run(command.run, command.problem)
-    grid = _grid(command, operator)
-    box = operator.problem.parameters
+    found = find(command)
+    grid = _grid(command, found.problem.family.dim)
+    box = found.problem.parameters
     members, count = (
         default_members(box) if not command.at else choose_members(command.at, box, extrapolate=command.extrapolate)
     )
     if count > MOST_MEMBERS:
         raise ValueError(f"`--at` asks for {count} members; expected at most {MOST_MEMBERS}. Ask for fewer.")
+    operator = found.open()
     show = not command.json
     if show:
         say_what_space_costs(operator, count + command.random)
@@ -59,6 +60,7 @@ def run(command: Any) -> None:
 
 
 def _check(command: Any) -> None:
+    check_seed(command.seed)
     if command.grid is not None and command.grid < 2:
         raise ValueError(f"A grid needs 2 points or more a side, got {command.grid}. Write `--grid 160`.")
     if not 0 <= command.random <= MOST_MEMBERS:
@@ -67,9 +69,8 @@ def _check(command: Any) -> None:
         )
 
 
-def _grid(command: Any, operator: Operator) -> int:
+def _grid(command: Any, dim: int) -> int:
     """The points along the longest side: those asked for, or as many as suit the dimension."""
-    dim = operator.problem.family.dim
     grid = command.grid or RESOLUTION[dim]
     if grid > MOST_GRID[dim]:
         raise ValueError(

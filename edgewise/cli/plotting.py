@@ -9,12 +9,13 @@ import numpy as np
 from edgewise import plot, plot_space, plot_training
 from edgewise.cli.output import check_file, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import choose_members, find_run, middle, open_run, problem_option
+from edgewise.cli.runs import choose_members, find, find_run, middle, problem_option
 from edgewise.evaluation import reference
 from edgewise.files import write
 from edgewise.learn.runs import read_history
 from edgewise.plot_animation import member_film, wave_film
 from edgewise.plot_samples import read_corners
+from edgewise.plot_style import matplotlib_or_words
 from edgewise.potentials import AbstractWave
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem
@@ -31,6 +32,7 @@ RESOLUTION_OF_FILMS = {2: 140, 3: 70}
 
 def run(command: Any) -> None:
     enable_x64()
+    matplotlib_or_words()
     check_file(command.out, SUFFIXES, command.overwrite, "field.png")
     if not 10 <= (command.resolution or 10) <= 2000:
         raise ValueError(
@@ -102,8 +104,8 @@ def _history(command: Any) -> Any:
 
 def _answer(command: Any, what: str, film: bool) -> Solution:
     """The operator's answer for the members asked for, as many as the picture can hold."""
-    operator = open_run(command.run, command.problem)
-    problem = operator.problem
+    found = find(command)
+    problem = found.problem
     _check_problem(problem, what, film)
     box = problem.parameters
     members, count = choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else middle(box)
@@ -119,6 +121,7 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
             "wave in time `--what wave`."
         )
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
+    operator = found.open()
     if what == "field" and not film and not command.json:
         say_what_space_costs(operator, count)
     return operator(extrapolate=True, **given)

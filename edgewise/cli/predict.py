@@ -10,9 +10,9 @@ import numpy as np
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import at_option, choose_members, open_run, problem_option
+from edgewise.cli.runs import at_option, choose_members, find, problem_option
 from edgewise.estimate import obeys_maximum, refusal
-from edgewise.export import field_table, files_of, grid_points, has_total, is_mesh, places, save
+from edgewise.export import check_resolution, field_table, files_of, grid_points, has_total, is_mesh, places, save
 from edgewise.export_boundary import boundary_table
 from edgewise.export_table import joined
 from edgewise.learn.operator import Operator
@@ -37,8 +37,9 @@ def run(command: Any) -> None:
         raise ValueError(f"{said}. Write `--tol 1e-6`.")
     for path, option in _outputs(command):
         check_output(path, command.overwrite, option=option)
-    operator = open_run(command.run, command.problem)
-    members, count = choose_members(command.at, operator.problem.parameters, extrapolate=command.extrapolate)
+    found = find(command)
+    problem, dim = found.problem, found.problem.family.dim
+    members, count = choose_members(command.at, problem.parameters, extrapolate=command.extrapolate)
     for path, option in _outputs(command):
         check_output(path, command.overwrite, count, option)
     if command.boundary and command.tol and count > CHUNK:
@@ -47,15 +48,18 @@ def run(command: Any) -> None:
             "fewer, or leave one of the options out."
         )
     if command.points is None:
+        check_resolution(command.grid)
         # A grid has more points than this; the boundaries of so many members would take long to place.
         _check_size(count, command.grid)
-        points, cells = _grid(operator, members, count, command.grid), None
     else:
-        dim = operator.problem.family.dim
         points, cells = places(read_points(command.points, dim), dim)
+        _check_size(count, math.prod(points.shape[:-1]))
+    operator = found.open()
+    if command.points is None:
+        points, cells = _grid(operator, members, count, command.grid), None
+        _check_size(count, math.prod(points.shape[:-1]))
     where = points.shape[:-1]
-    _check_size(count, math.prod(where))
-    known = refusal(operator.problem) is None
+    known = refusal(problem) is None
     if known and not command.json:
         say_what_space_costs(operator, count, solved=False)
     fields, boundaries, refined = [], [], 0
@@ -84,7 +88,7 @@ def run(command: Any) -> None:
         "values": values.size,
         "on_the_wrong_side": wrong,
         "error": None if errors is None else errors.tolist(),
-        "bound": obeys_maximum(operator.problem),
+        "bound": obeys_maximum(problem),
         "refined": refined,
         "result": str(operator.result),
         "written": str(written[0]),
@@ -99,7 +103,7 @@ def run(command: Any) -> None:
     left_out = " and left out" if is_mesh(command.out) else ""
     print(f"{words}; {wrong} of {values.size} values are NaN{left_out}, on the wrong side of the boundary.")
     if errors is not None:
-        sure = "at most" if obeys_maximum(operator.problem) and operator.problem.family.dim == 2 else "estimated as"
+        sure = "at most" if obeys_maximum(problem) and dim == 2 else "estimated as"
         above = int(np.sum(errors > (command.tol or np.inf)))
         refinement = _refined_words(refined, above, count, command.tol)
         told = f"Error {sure} {errors.max():.1e}" if np.isfinite(errors.max()) else f"Error not known{TOO_FEW}"

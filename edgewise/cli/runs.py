@@ -17,6 +17,7 @@ from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config
 from edgewise.names import guess
+from edgewise.presets import preset
 from edgewise.problem import Problem
 
 Members = dict[str, np.ndarray]
@@ -37,31 +38,41 @@ def find_run(text: str) -> Path:
     raise ValueError(_no_run(text))
 
 
-def open_run(text: str, problem: str | None = None) -> Operator:
-    """The operator; the problem of a run that is not a preset's comes from the file that it was trained from.
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A run and its problem. To open it takes seconds: what is asked of it is checked before."""
 
-    What keeps it from being trusted is said on standard error.
-    """
-    path = find_run(text)
+    path: Path
+    name: str | None
+    """The problem as `train` takes it."""
+    problem: Problem
+
+    def open(self) -> Operator:
+        """The operator; what keeps it from being trusted is said on standard error."""
+        # Commands are continued by commands.
+        theirs, ours = continuation(self.path), f"`{shell_continuation(self.path, self.name)}`"
+        try:
+            operator = read(self.path, self.problem)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(str(error).replace(theirs, ours)) from error
+        result = dataclasses.replace(operator.result, message=operator.result.message.replace(theirs, ours))
+        if not result.ok:
+            print(f"Mind: {result}.", file=sys.stderr)
+        return dataclasses.replace(operator, result=result)
+
+
+def find(command: Any) -> Found:
+    """The run that a command names; its problem, if it is not a preset's, comes from the file that it was trained from."""
+    path = find_run(command.run)
     origin = read_config(path)["problem"]
-    # Commands are continued by commands.
-    theirs, ours = continuation(path), f"`{shell_continuation(path, problem or name_of(origin))}`"
-    try:
-        operator = read(path, _problem(path, origin, problem))
-    except FileNotFoundError as error:
-        raise FileNotFoundError(str(error).replace(theirs, ours)) from error
-    result = dataclasses.replace(operator.result, message=operator.result.message.replace(theirs, ours))
-    if not result.ok:
-        print(f"Mind: {result}.", file=sys.stderr)
-    return dataclasses.replace(operator, result=result)
+    return Found(path, command.problem or name_of(origin), _problem(path, origin, command.problem))
 
 
-def _problem(path: Path, origin: dict[str, str], given: str | None) -> Problem | None:
-    """None for a preset, which a run rebuilds by itself."""
+def _problem(path: Path, origin: dict[str, str], given: str | None) -> Problem:
     if given is not None:
         return find_problem(given)[0]
     if origin.get("preset"):
-        return None
+        return preset(origin["preset"])
     where = origin.get("file")
     cure = "Name it: `--problem my_problem.py:problem`."
     if where is None:

@@ -16,6 +16,7 @@ from edgewise.cli.runs import at_option, middle
 from edgewise.learn.building import check_problem
 from edgewise.learn.choices import recipe
 from edgewise.learn.fit import prepare
+from edgewise.learn.folder import Folder
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words
@@ -60,6 +61,9 @@ def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
     if seed is None:
         seed = 0 if stored is None else stored["seed"]
     check_seed(seed)
+    Folder(command.out).check(seed, command.resume)
+    # All recipes have these fields; to choose their values for a problem may take seconds.
+    change(Recipe("default"), command.changes)
     if stored is not None and command.recipe is None and not command.changes:
         return from_dict(stored["recipe"], command.out / CONFIG), seed
     return change(recipe(command.recipe or "default", problem), command.changes), seed

@@ -95,12 +95,6 @@ def prepare(
 ) -> Callable[..., Operator]:
     """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress` and whether to say what."""
     check_problem(problem)
-    with _known_numbers():
-        recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
-    if dtype is not None:
-        recipe = recipes.with_dtype(recipe, dtype)
-    recipe = check_recipe(recipe, problem)
-    reading = working_dtype(dtype)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
         raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
     if out is not None and not isinstance(out, str | os.PathLike):
@@ -113,8 +107,17 @@ def prepare(
         raise TypeError(
             f'`origin` must be a dict of text, got {origin!r}. Write `origin={{"file": "my_problem.py:problem"}}`, or leave it out.'
         )
-    _check_members(problem, recipe, int(seed))
+    reading = working_dtype(dtype)
     folder = Folder(Path(out)) if out is not None else None
+    if folder is not None:
+        # What follows may take seconds.
+        folder.check(int(seed), resume)
+    with _known_numbers():
+        recipe = choices.recipe(recipe, problem) if isinstance(recipe, str) else recipe
+    if dtype is not None:
+        recipe = recipes.with_dtype(recipe, dtype)
+    recipe = check_recipe(recipe, problem)
+    _check_members(problem, recipe, int(seed))
     is_finished = folder is not None and folder.open(problem, recipe, int(seed), resume, origin)
 
     def train(progress: bool | None, announced: bool = False) -> Operator:

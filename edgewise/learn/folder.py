@@ -53,22 +53,31 @@ class Folder:
     def close(self) -> None:
         self._release()
 
-    def _open(self, problem: Problem, recipe: Recipe, seed: int, resume: bool, origin: dict[str, str] | None) -> bool:
+    def check(self, seed: int, resume: bool) -> None:
+        """Refuses a folder of other files, and a run that is not to be continued, or was begun with another seed."""
         path = self.path
-        found = present(path)
+        if path.exists():
+            make_folder(path)
+        found = present(path) if path.is_dir() else []
         if found and not resume:
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new folder, or continue "
                 "the run there with `resume=True` (`--resume`)."
             )
-        if CONFIG in found:
-            self.config = read_config(path)
-            self._check_same(problem, recipe, seed)
-            return self.config["status"] == "finished"
-        if found:
+        if found and CONFIG not in found:
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
             )
+        stored = read_config(path)["seed"] if found else seed
+        if stored != seed:
+            raise ValueError(f"The run in `{path}` has seed {stored}, got {seed}. Pass that seed.")
+
+    def _open(self, problem: Problem, recipe: Recipe, seed: int, resume: bool, origin: dict[str, str] | None) -> bool:
+        self.check(seed, resume)
+        if (self.path / CONFIG).exists():
+            self.config = read_config(self.path)
+            self._check_same(problem, recipe)
+            return self.config["status"] == "finished"
         self.config = describe(problem, recipe, seed, origin or {})
         self._write_config()
         return False
@@ -116,15 +125,13 @@ class Folder:
     def _write_config(self) -> None:
         write_text(self.path / CONFIG, as_json(self.config))
 
-    def _check_same(self, problem: Problem, recipe: Recipe, seed: int) -> None:
+    def _check_same(self, problem: Problem, recipe: Recipe) -> None:
         stored = from_dict(self.config["recipe"], self.path / CONFIG)
         if stored != recipe:
             raise ValueError(
                 f"The run in `{self.path}` has another recipe: {_difference(stored, recipe)}. Continue it with the one it has, or name "
                 "a new folder."
             )
-        if self.config["seed"] != seed:
-            raise ValueError(f"The run in `{self.path}` has seed {self.config['seed']}, got {seed}. Pass that seed.")
         compare(problem, self.config, self.path)
 
 

@@ -54,7 +54,7 @@ class WaveFrame(eqx.Module):
         # Which numbers vary decides the network's shape, so it is found even where a network is only traced.
         with jax.ensure_compile_time_eval():
             members = training_members(problem.parameters, MEMBERS, np.dtype(float))
-            numbers = np.asarray(jax.vmap(self._every)(members))
+            numbers = np.asarray(jax.jit(jax.vmap(self._every))(members))
         spread = numbers.std(axis=0)
         varying = np.argsort(-spread, kind="stable")[:MOST]
         # A circle is the same in every frame, but for rounding.
