@@ -92,7 +92,7 @@ def _about(problem: Problem) -> dict[str, Any]:
         "family": type(problem.family).__name__,
         "representation": type(problem.representation).__name__,
         "data": "function" if isinstance(problem.data, UserFunction) else type(problem.data).__name__,
-        "parameters": "; ".join(f"{name}, {spec.kind} {spec}" for name, spec in problem.parameters.specs) or "none",
+        "parameters": "; ".join(f"{name}, {spec.expected}" for name, spec in problem.parameters.specs) or "none",
     }
     if hasattr(kernel, "wavenumber"):
         about["wavenumber"] = str(getattr(kernel.wavenumber, "name", kernel.wavenumber))

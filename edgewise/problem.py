@@ -111,11 +111,11 @@ class Problem(eqx.Module):
             missing = sorted(names_in(part) - known - extra)
             if missing:
                 listed = ", ".join(f"`{name}`" for name in missing)
-                boxed = ", ".join([*self.parameters.names, *(f"{name}=(low, high)" for name in missing)])
+                boxed = ", ".join([*self.parameters.arguments(), *(f"{name}=(0.0, 1.0)" for name in missing)])
                 raise ValueError(
                     f"`{role}` names {listed}, which the parameters do not have: "
                     f"they are {', '.join(f'`{n}`' for n in self.parameters.names) or 'none'}. "
-                    f"Write `parameters=Box({boxed})`, or rename the argument."
+                    f"Write `parameters=Box({boxed})`, with the range that you need, or rename the argument."
                 )
         if self.family.dim != self.representation.kernel.dim:
             raise ValueError(

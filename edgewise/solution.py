@@ -49,7 +49,7 @@ class Solution(eqx.Module):
     """Whether every array has a leading member axis."""
 
     def __call__(
-        self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
+        self, points: Any, *others: Any, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
     ) -> Inexact[Array, "..."]:
         """The field at points of shape (..., d).
 
@@ -57,13 +57,13 @@ class Solution(eqx.Module):
             outside: What becomes of points on the wrong side.
             chunk: How many points are looked at together: memory is that for so many times the nodes.
         """
-        return self._read(points, "potential", outside, chunk)
+        return self._read(_one(points, others, "solution"), "potential", outside, chunk)
 
     def gradient(
-        self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
+        self, points: Any, *others: Any, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
     ) -> Inexact[Array, "... d"]:
         """The gradient of the field at points of shape (..., d)."""
-        return self._read(points, "gradient", outside, chunk)
+        return self._read(_one(points, others, "solution.gradient"), "gradient", outside, chunk)
 
     @property
     def at_infinity(self) -> Array:
@@ -292,9 +292,13 @@ class Solution(eqx.Module):
             )
         dim = self.problem.family.dim
         if points.ndim == 0 or points.shape[-1] != dim:
+            one = (
+                f"A direction is a unit vector, `jnp.array({[1.0, 0.0, 0.0][:dim]})`"
+                if name == "directions"
+                else f"One point is `jnp.array({[0.3, 0.2, 0.1][:dim]})`"
+            )
             raise ValueError(
-                f"`{name}` has shape {points.shape}; expected (..., {dim}). One point is `jnp.array({[0.3, 0.2, 0.1][:dim]})`, "
-                f"many have shape (m, {dim})."
+                f"`{name}` has shape {points.shape}; expected (..., {dim}). {one}, many have shape (m, {dim})."
             )
         return points.astype(self.boundary.x.dtype)
 
@@ -394,3 +398,13 @@ def _strengths_of(member: Member, strengths: Strengths, values: Array) -> Streng
     count = member.boundary.s.shape[0] * member.condition.channels
     polynomial = member.representation.unknown(member, strengths)[count:]
     return member.representation.strengths(member, values, polynomial)
+
+
+def _one(points: Any, others: tuple[Any, ...], call: str) -> Any:
+    """The points, refused where coordinates were given one by one."""
+    if not others:
+        return points
+    given = (points, *others)
+    numbers = ", ".join(map(str, given))
+    cure = f"[{numbers}]" if all(np.ndim(value) == 0 for value in given) else "jnp.stack([x, y], axis=-1)"
+    raise TypeError(f"Points are one array, of shape (..., d), got {len(given)} arguments. Write `{call}({cure})`.")

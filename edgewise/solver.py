@@ -31,7 +31,7 @@ BATCH_BYTES = 2**24
 
 def solve(
     problem: Problem,
-    *,
+    *unnamed: Any,
     quadrature: AbstractQuadrature | None = None,
     method: Literal["direct", "gmres"] = "direct",
     tol: float | None = None,
@@ -64,6 +64,7 @@ def solve(
     (5,)
     """
     settings = check_settings(problem, quadrature, method, tol, chunk, working_dtype(dtype))
+    problem.parameters.check_named(unnamed, "solve(problem, ")
     values, count, batched = problem.parameters.members(parameters, extrapolate=extrapolate, dtype=settings.dtype)
     try:
         check_numbers(problem, values)

@@ -12,7 +12,7 @@ import edgewise as ew
 from edgewise.cli import main
 from edgewise.cli.evaluate import _parts, default_members
 from edgewise.cli.members import random_members
-from edgewise.cli.runs import middle
+from edgewise.cli.runs import typical_member
 from edgewise.evaluation import measure
 from edgewise.learn import fit as fitting
 from edgewise.learn import loading, progress
@@ -313,11 +313,11 @@ def test_shipped_operators_are_found_by_name(here, said, monkeypatch):
     assert "on the worst of 4 unseen members" in said("list")
 
 
-def test_middle_of_every_kind_of_parameter():
+def test_typical_member_of_every_kind_of_parameter():
     box = ew.Box(t=(1.0, 2.0), v=([0, 2], [2, 4]), d=ew.Direction(2), e=ew.Direction(2, default=(0, 1)), a=ew.Angle())
-    members, count = middle(box)
+    members, count = typical_member(box)
     assert count == 1
-    expected = {"t": [1.5], "v": [[1, 3]], "d": [[1, 0]], "e": [[0, 1]], "a": [0]}
+    expected = {"t": [1.5], "v": [[1.6, 2.6]], "d": [[1, 0]], "e": [[0, 1]], "a": [0]}
     assert {name: value.tolist() for name, value in members.items()} == expected
     assert set(random_members(box, 3, 0)) == set(expected)
 

@@ -79,11 +79,11 @@ CASES = {
     "reserved name": (lambda: ew.Box(tol=(0, 1)), ["`tol`", "cannot name a parameter", "Rename"]),
     "family names an unknown parameter": (
         lambda: problem(ew.StarCurve(lambda s, q: 1 + q)),
-        ["`family` names `q`", "they are `t`", "q=(low, high)"],
+        ["`family` names `q`", "they are `t`", "`parameters=Box(t=(1.0, 2.0), q=(0.0, 1.0))`"],
     ),
     "data names an unknown parameter": (
         lambda: problem(data=lambda x, alpha: x[0]),
-        ["`data` names `alpha`", "they are `t`", "alpha=(low, high)"],
+        ["`data` names `alpha`", "they are `t`", "Box(t=(1.0, 2.0), alpha=(0.0, 1.0))"],
     ),
     "data of the wrong shape": (
         lambda: ew.solve(problem(data=lambda x: x), t=1.5),
@@ -188,7 +188,7 @@ CASES = {
     ),
     "operator without its parameter": (
         lambda: ew.pretrained("laplace-star")(),
-        ["`t` is missing; expected [1.0, 2.0]", "Write `operator(t=1.5)`"],
+        ["`t` is missing; expected a number in [1.0, 2.0]", "Write `operator(t=1.5)`"],
     ),
     "parameter of a problem that has none": (
         lambda: ew.solve(unit(), t=1.5),
@@ -231,6 +231,35 @@ CASES = {
     "a box that begins at wavenumber 0": (
         lambda: ew.fit(scattering(ew.PlaneWave(0.0))),
         ["The wavenumber of `Helmholtz` is 0.0", "`Laplace(dim=2)`", "The `Box` reaches there: narrow it"],
+    ),
+    "value without a name, to an operator": (
+        lambda: ew.pretrained("laplace-star")(1.5),
+        ["given by name, got 1.5 without one", "`operator(t=1.5)`"],
+    ),
+    "value without a name": (lambda: ew.solve(problem(), 1.5), ["got 1.5 without one", "`solve(problem, t=1.5)`"]),
+    "coordinates one by one": (
+        lambda: ew.pretrained("laplace-star")(t=1.5)(0.1, 0.2),
+        ["one array", "got 2 arguments", "`solution([0.1, 0.2])`"],
+    ),
+    "arrays of coordinates": (
+        lambda: ew.pretrained("laplace-star")(t=1.5).gradient(np.ones(3), np.ones(3)),
+        ["got 2 arguments", "`solution.gradient(jnp.stack([x, y], axis=-1))`"],
+    ),
+    "operator almost called so": (
+        lambda: ew.pretrained("helmholtz-shape"),
+        ["'helmholtz-shape'", "Did you mean `helmholtz-shapes`?", '`pretrained("helmholtz-shapes")`'],
+    ),
+    "preset almost called so": (
+        lambda: ew.preset("laplace-stra"),
+        ["'laplace-stra'", "Did you mean `laplace-star`?", '"laplace-data"'],
+    ),
+    "vector that is missing": (
+        lambda: ew.solve(ew.preset("laplace-shapes"), b=[0.0] * 4),
+        ["`a` is missing", "4 numbers in [-0.1, 0.1]", "a=(0.06, -0.04, 0.02, -0.06)"],
+    ),
+    "entry of a vector outside the box": (
+        lambda: ew.solve(ew.preset("laplace-shapes"), a=[0.0, 0.0, 0.0, 0.3], b=[0.0] * 4),
+        ["`a[3]` must lie in [-0.1, 0.1], got 0.3"],
     ),
     "name that does not exist": (lambda: ew.Kres, ["`Kres`", "it has", "Kress"]),
 }
@@ -327,6 +356,8 @@ def test_waves_say_what_they_have():
     solution = ew.solve(waves, k=1.0, quadrature=ew.Kress(64))
     with pytest.raises(ValueError, match="unit vectors, got one of length 2"):
         solution.far_field(jnp.array([2.0, 0.0]))
+    with pytest.raises(ValueError, match=r"shape \(\); .*A direction is a unit vector, `jnp.array\(\[1.0, 0.0\]\)`"):
+        solution.far_field(0.3)
     with pytest.raises(AttributeError, match="far_field"):
         _ = solution.at_infinity
     clamped = ew.Problem(circle, None, ew.LayerPair(ew.Biharmonic(2)), entire, "interior", condition=ew.Clamped())

@@ -123,6 +123,26 @@ CALLS = {
         1,
     ),
     "too long": ([*ELLIPSOID, "a=1,b=1,c=1,k=2,direction=(1,1,0)"], ["length 1.41421", "divide it by its length"], 1),
+    "number for a vector": (
+        ["evaluate", "helmholtz-shapes", "--at", "a=1"],
+        ["`1` is not a vector in parentheses; `a` must be 4 numbers in [-0.1, 0.1]", '`--at "a=(0.06, -0.04, '],
+        1,
+    ),
+    "film of one member": (
+        ["plot", "run", "--at", "t=1.5", "--out", "new.gif"],
+        ["this is one member", 'Write `--at "t=1.0:2.0:24"`.'],
+        1,
+    ),
+    "film of one wave": (
+        ["plot", "helmholtz-star", "--out", "new.gif"],
+        ['Write `--at "a=-0.2:0.2:24, b=0.12, k=5.5"`', "`--what wave`"],
+        1,
+    ),
+    "film without a number that could run": (
+        ["plot", "laplace-shapes", "--out", "new.gif"],
+        ["this is one member", "Pass `--at` for every member"],
+        1,
+    ),
     "no member": (["predict", "run", "--grid", "9", "--out", "new.csv"], ["`t` is missing", '`--at "t=1.5"`'], 1),
     "fewer than none": ([*EVALUATE, "--random", "-1"], ["--random", "got -1", "`--random 200`"], 1),
     "too many to measure": ([*EVALUATE, "--random", "1000000"], ["from 0 to 10000, got 1000000", "`--random 200`"], 1),

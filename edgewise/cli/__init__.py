@@ -61,8 +61,8 @@ class Evaluate:
     run: Run
     """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
     at: At = ()
-    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again. If left out, the paper's, or the
-    middle of what it was trained for."""
+    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again. If left out, the paper's, or
+    typical ones."""
     random: Whole = 0
     """Measure at so many random values of the parameters too."""
     seed: Whole = 0
@@ -117,7 +117,7 @@ class Plot:
     out: File
     """The picture, a .png, .pdf or .svg file; or a film, a .gif file, with a frame a member or of a wave in time."""
     at: At = ()
-    """Values of the parameters, `t=1.15`, or three from 1 to 2, `t=1:2:3`; may be given again. If left out, a typical one."""
+    """Values of the parameters, `t=1.15`, or three from 1 to 2, `t=1:2:3`; may be given again. If left out, typical ones."""
     what: Literal["field", "total", "wave", "far-field", "density", "boundary", "history"] = "field"
     """`field`: truth, prediction and error. `total`: an incident wave and what becomes of it, without the truth. `wave`: the same
     over one period, a film. `far-field`, `density`, `boundary`: a line a member, in space surfaces. `history`: loss and misfit

@@ -9,7 +9,7 @@ import numpy as np
 from edgewise.cli.members import check_seed, random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import Members, at_option, choose_members, describe, find, middle, problem_option
+from edgewise.cli.runs import Members, at_option, choose_members, describe, find, problem_option, typical_member
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
@@ -80,11 +80,11 @@ def _grid(command: Any, dim: int) -> int:
 
 
 def default_members(box: Box) -> tuple[Members, int]:
-    """The paper's, where they are in the box; else the middle of it."""
+    """The paper's, where they are in the box; else a typical one."""
     (spec,) = (spec for _, spec in box.specs) if box.names == ("t",) else (None,)
     if isinstance(spec, Interval) and spec.shape == () and spec.problem_with(np.array(MEMBERS)) is None:
         return {"t": np.array(MEMBERS)}, len(MEMBERS)
-    return middle(box)
+    return typical_member(box)
 
 
 def measure_members(operator: Operator, members: Members, resolution: int, show: bool = False) -> list[Row]:

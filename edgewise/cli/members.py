@@ -88,7 +88,7 @@ def _parse(text: str, box: Box) -> tuple[dict[str, np.ndarray], int]:
         spec = specs[name]
         if ":" in value:
             if spec.shape:
-                said = f"`{value}` has a range, which only a single number can have, and `{name}` is {_expected(spec)}"
+                said = f"`{value}` has a range, which only a single number can have, and `{name}` is {spec.expected}"
                 _fail(text, said, f"Pass one `--at` for every member. {_write(box, text)}")
             try:
                 found[name] = _range(value)
@@ -99,7 +99,7 @@ def _parse(text: str, box: Box) -> tuple[dict[str, np.ndarray], int]:
             try:
                 found[name] = np.array(_values(value, spec.shape))
             except ValueError as error:
-                _fail(text, f"{error}; `{name}` must be {_expected(spec)}", _write(box, text))
+                _fail(text, f"{error}; `{name}` must be {spec.expected}", _write(box, text))
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"`{name}` has {count}" for name, count in counts.items())
         said = f"ranges run together and must have equal counts, but {listed}"
@@ -111,7 +111,7 @@ def _filled(text: str | None, found: dict[str, np.ndarray], box: Box) -> dict[st
     for name, spec in box.specs:
         if name not in found and spec.default is None:
             given = "got no `--at`" if text is None else f'got `--at "{text}"`'
-            raise ValueError(f"Parameter `{name}` is missing, {given}; expected {_expected(spec)}. {_write(box)}")
+            raise ValueError(f"Parameter `{name}` is missing, {given}; expected {spec.expected}. {_write(box)}")
     return {name: found[name] if name in found else np.array(spec.default, float) for name, spec in box.specs}
 
 
@@ -130,8 +130,18 @@ def _range(text: str) -> np.ndarray:
     return np.linspace(low, high, int(count))
 
 
-def _range_of(spec: Spec) -> str:
-    return f"{spec.low}:{spec.high}:5" if isinstance(spec, Interval) else "0:3.14:5"
+def write_range(box: Box, count: int) -> str:
+    """How to ask for so many members, without the full stop: the first single number runs, the others are typical."""
+    run = next((name for name, spec in box.specs if isinstance(spec, Interval | Angle) and not spec.shape), None)
+    if run is None:
+        return "Pass `--at` for every member"
+    shown = [(n, s) for n, s in box.specs if n == run or s.default is None]
+    listed = ", ".join(f"{n}={_range_of(s, count) if n == run else example(s)}" for n, s in shown)
+    return f'Write `--at "{listed}"`'
+
+
+def _range_of(spec: Spec, count: int = 5) -> str:
+    return f"{spec.low}:{spec.high}:{count}" if isinstance(spec, Interval) else f"0:6.28:{count}"
 
 
 def _values(text: str, shape: tuple[int, ...]) -> float | list:
@@ -174,12 +184,6 @@ def _split(text: str) -> list[str]:
     if open_brackets:
         raise ValueError(f"`{open_brackets[-1]}` is never closed in `{text}`")
     return [*pieces, text[start:]]
-
-
-def _expected(spec: Spec) -> str:
-    if not isinstance(spec, Interval):
-        return str(spec)
-    return f"numbers of shape {spec.shape} in {spec}" if spec.shape else f"a number in {spec}"
 
 
 def _write(box: Box, text: str = "") -> str:

@@ -1,5 +1,6 @@
 """What every command writes: its folder, JSON that any reader takes, Markdown tables."""
 
+import ast
 import json
 import math
 import os
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.files import make_folder
+from edgewise.geometry.parameters import Interval
 
 
 def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str, option: str = "--out") -> None:
@@ -52,10 +54,17 @@ def _plain(value: Any) -> Any:
 def ranges_in_words(box: Mapping[str, Any]) -> str:
     """What parameters may be: intervals they are in, the rest is said in words already.
 
-    >>> ranges_in_words({"t": "[1, 2]", "direction": "a unit vector of 3 components"})
-    't in [1, 2], direction a unit vector of 3 components'
+    >>> ranges_in_words({"t": "[1.0, 2.0]", "direction": "a unit vector of 3 components"})
+    't in [1.0, 2.0], direction a unit vector of 3 components'
     """
-    return ", ".join(f"{name} {'in ' if str(spec).startswith('[') else ''}{spec}" for name, spec in box.items())
+    return ", ".join(f"{name} {_range(str(spec))}" for name, spec in box.items())
+
+
+def _range(text: str) -> str:
+    if not text.startswith("["):
+        return text
+    spec = Interval.of("", ast.literal_eval(text))
+    return f"in {spec.ends}" + f" ({np.size(spec.low)} numbers)" * bool(spec.shape)
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

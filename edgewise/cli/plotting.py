@@ -1,15 +1,17 @@
 """`edgewise plot`: pictures and films of an operator's answers, or of its training."""
 
 import re
+import shlex
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from edgewise import plot, plot_space, plot_training
+from edgewise.cli.members import write_range
 from edgewise.cli.output import check_file, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import choose_members, find, find_run, middle, problem_option
+from edgewise.cli.runs import at_option, choose_members, find, find_run, problem_option, typical_member
 from edgewise.evaluation import reference
 from edgewise.files import write
 from edgewise.learn.runs import read_history
@@ -25,6 +27,8 @@ FILM = ".gif"
 SUFFIXES = (".png", ".pdf", ".svg", FILM)
 # Rows of panels, lines of one panel, frames.
 MOST_MEMBERS, MOST_LINES, MOST_FRAMES = 8, 100, 200
+# Of a film that a message proposes.
+FRAMES = 24
 # Points along the longer side of a picture, by dimension: a field in space is read more slowly.
 RESOLUTION = {2: 200, 3: 100}
 RESOLUTION_OF_FILMS = {2: 140, 3: 70}
@@ -108,7 +112,9 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
     problem = found.problem
     _check_problem(problem, what, film)
     box = problem.parameters
-    members, count = choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else middle(box)
+    members, count = (
+        choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else typical_member(box)
+    )
     lines = what in ("far-field", "density", "boundary") and problem.family.dim == 2
     most = 1 if what == "wave" else MOST_FRAMES if film else MOST_LINES if lines else MOST_MEMBERS
     if count > most:
@@ -116,15 +122,21 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
         more = "" if film or lines else ", a film, `--out film.gif`, more"
         raise ValueError(f"`--at` asks for {count} members; {kind} shows at most {most}{more}. Ask for fewer.")
     if film and what != "wave" and count < 2:
-        raise ValueError(
-            "A film has a frame a member, and this is one member. Write `--at t=1:2:24` with a parameter of yours, or for a "
-            "wave in time `--what wave`."
-        )
+        raise ValueError(f"A film has a frame a member, and this is one member. {_film_hint(problem)}")
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
     operator = found.open()
+    if members and not (command.at or command.json):
+        chosen = at_option({name: value[0] for name, value in members.items()})
+        print(f"No member was asked for; this one is drawn: {shlex.join(chosen)}")
     if what == "field" and not film and not command.json:
         say_what_space_costs(operator, count)
     return operator(extrapolate=True, **given)
+
+
+def _film_hint(problem: Problem) -> str:
+    """How to ask for many members, and where there is a wave, for one in time."""
+    in_time = ", or for the wave in time `--what wave`" if isinstance(problem.data, AbstractWave) else ""
+    return f"{write_range(problem.parameters, FRAMES)}{in_time}."
 
 
 def _check_problem(problem: Problem, what: str, film: bool) -> None:

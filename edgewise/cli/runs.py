@@ -12,7 +12,7 @@ import numpy as np
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
 from edgewise.geometry import Box
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.parameters import typical, written
 from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config
@@ -102,27 +102,18 @@ def choose_members(texts: Sequence[str], box: Box, *, extrapolate: bool = False)
     return members, count
 
 
-def middle(box: Box) -> tuple[Members, int]:
-    """The member in the middle of the box, as a batch of one."""
-    found = {}
-    for name, spec in box.specs:
-        if isinstance(spec, Interval):
-            value = (np.asarray(spec.low) + np.asarray(spec.high)) / 2
-        elif spec.default is not None:
-            value = np.asarray(spec.default, float)
-        else:
-            value = np.eye(spec.shape[0])[0] if spec.shape else np.zeros(())
-        found[name] = value[None]
-    return found, 1
+def typical_member(box: Box) -> tuple[Members, int]:
+    """The member that is taken where none is asked for, as a batch of one."""
+    return {name: typical(spec)[None] for name, spec in box.specs}, 1
 
 
 def at_option(parameters: dict[str, Any]) -> list[str]:
     """One member as commands take it, to the last digit: rounded, a direction is no unit vector.
 
     >>> at_option({"t": 1.5, "direction": np.array([0.0, 1.0])})
-    ['--at', 't=1.5, direction=[0.0, 1.0]']
+    ['--at', 't=1.5, direction=(0.0, 1.0)']
     """
-    listed = ", ".join(f"{name}={np.asarray(value).tolist()}" for name, value in parameters.items())
+    listed = ", ".join(f"{name}={written(value)}" for name, value in parameters.items())
     return ["--at", listed] if listed else []
 
 

@@ -12,7 +12,7 @@ from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.problems import find_problem
 from edgewise.cli.progress import try_next
 from edgewise.cli.recipe_options import change
-from edgewise.cli.runs import at_option, middle
+from edgewise.cli.runs import at_option, typical_member
 from edgewise.learn.building import check_problem
 from edgewise.learn.choices import recipe
 from edgewise.learn.fit import prepare
@@ -110,7 +110,7 @@ def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any
 
 def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> str:
     stats, out = operator.stats, str(command.out)
-    at = at_option({name: value[0] for name, value in middle(operator.problem.parameters)[0].items()})
+    at = at_option({name: value[0] for name, value in typical_member(operator.problem.parameters)[0].items()})
     lines = ["", f"result    {operator.result}"]
     # A run that was saved from Python may know less of itself.
     if {"misfit", "misfit_max"} <= stats.keys():

@@ -27,7 +27,6 @@ class Interval:
     high: Any
     shape: tuple[int, ...] = ()
     default: None = None
-    kind = "a number in"
 
     @classmethod
     def of(cls, name: str, bounds: Any) -> "Interval":
@@ -43,6 +42,7 @@ class Interval:
         return cls(_nested_tuple(low), _nested_tuple(high), low.shape)
 
     def problem_with(self, value: np.ndarray) -> str | None:
+        """What is said behind the opening quote and the name; None where nothing is wrong."""
         below, above = value < np.asarray(self.low), value > np.asarray(self.high)
         if not np.any(below | above):
             return None
@@ -50,13 +50,28 @@ class Interval:
         entry = tuple(first[first.size - len(self.shape) :])
         low, high = np.asarray(self.low)[entry], np.asarray(self.high)[entry]
         where = f"[{', '.join(map(str, entry))}]" if entry else ""
-        return f"{where} must lie in [{low}, {high}], got {value[tuple(first)]}"
+        return f"{where}` must lie in [{low}, {high}], got {value[tuple(first)]}"
 
     def sample(self, key: PRNGKeyArray, count: int) -> Array:
         low, high = jnp.asarray(self.low), jnp.asarray(self.high)
         return low + (high - low) * jax.random.uniform(key, (count, *self.shape), dtype=low.dtype)
 
+    @property
+    def ends(self) -> str:
+        """The range in few digits; of a vector that of its entries, where they share one."""
+        low, high = np.unique(self.low), np.unique(self.high)
+        if len(low) > 1 or len(high) > 1:
+            return str(self)
+        return f"[{float(f'{low[0]:.6g}')}, {float(f'{high[0]:.6g}')}]"
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, in words."""
+        many = f"{self.shape[0]} numbers" if len(self.shape) == 1 else f"numbers of shape {self.shape}"
+        return f"{many if self.shape else 'a number'} in {self.ends}"
+
     def __str__(self) -> str:
+        # Runs write it down, and are recognised by it.
         return f"[{self.low}, {self.high}]"
 
 
@@ -66,7 +81,6 @@ class Direction:
 
     dim: int
     default: tuple[float, ...] | None = None
-    kind = "given as"
 
     def __post_init__(self):
         if self.default is not None:
@@ -87,11 +101,15 @@ class Direction:
         if np.abs(norms - 1).flat[worst] <= 1e-6:
             return None
         cure = "divide it by its length" if norms.flat[worst] > 0 else f"it points nowhere, unlike {example(self)}"
-        return f" must be a unit vector, got one of length {norms.flat[worst]:.6g}; {cure}"
+        return f"` must be a unit vector, got one of length {norms.flat[worst]:.6g}; {cure}"
 
     def sample(self, key: PRNGKeyArray, count: int) -> Array:
         normal = jax.random.normal(key, (count, self.dim))
         return normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
+
+    @property
+    def expected(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return f"a unit vector of {self.dim} components"
@@ -103,13 +121,16 @@ class Angle:
 
     default: float | None = None
     shape: tuple[int, ...] = ()
-    kind = "given as"
 
     def problem_with(self, value: np.ndarray) -> str | None:
         return None
 
     def sample(self, key: PRNGKeyArray, count: int) -> Array:
         return jax.random.uniform(key, (count,), maxval=2 * jnp.pi)
+
+    @property
+    def expected(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return "an angle in radians"
@@ -149,10 +170,24 @@ class Box(eqx.Module):
         """The values in the order of the box: what JAX has mapped is sorted by name."""
         return {name: values[name] for name in self.names}
 
+    def arguments(self) -> list[str]:
+        """What makes the box; for messages."""
+        return [f"{n}={(s.low, s.high) if isinstance(s, Interval) else s!r}" for n, s in self.specs]
+
+    def call(self, caller: str) -> str:
+        """A call that begins so and has a value for every parameter; for messages."""
+        written = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
+        return f"`{f'{caller}{written}'.rstrip(', ')})`"
+
     def without(self, names: Collection[str]) -> "Box":
         """The box of the other parameters."""
         kept = {name: spec for name, spec in self.specs if name not in names}
         return Box(**{n: (s.low, s.high) if isinstance(s, Interval) else s for n, s in kept.items()})
+
+    def check_named(self, unnamed: tuple[Any, ...], caller: str) -> None:
+        """Refuses values without a name in a call that begins so."""
+        if unnamed:
+            raise TypeError(f"Parameters are given by name, got {unnamed[0]!r} without one. Write {self.call(caller)}.")
 
     def check(
         self, given: Mapping[str, Any], *, extrapolate: bool = False, dtype: Any = None, caller: str = "solve(problem, "
@@ -161,8 +196,7 @@ class Box(eqx.Module):
 
         `caller` is how the call begins that messages say to write.
         """
-        written = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
-        call = f"Write `{f'{caller}{written}'.rstrip(', ')})`."
+        call = f"Write {self.call(caller)}."
         unknown = [name for name in given if name not in self.names]
         if unknown:
             raise ValueError(
@@ -172,13 +206,13 @@ class Box(eqx.Module):
         values, batched, lengths = {}, set(), {}
         for name, spec in self.specs:
             if name not in given and spec.default is None:
-                raise ValueError(f"Parameter `{name}` is missing; expected {spec}. {call}")
+                raise ValueError(f"Parameter `{name}` is missing; expected {spec.expected}. {call}")
             value = given.get(name, spec.default)
             try:
                 value = jnp.asarray(None if isinstance(value, str) else value, dtype)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"`{name}` must be {spec.kind} {spec}, got {given[name]!r}. Write `{name}={example(spec)}`."
+                    f"`{name}` must be {spec.expected}, got {given[name]!r}. Write `{name}={example(spec)}`."
                 ) from None
             rank = len(spec.shape)
             if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
@@ -194,14 +228,14 @@ class Box(eqx.Module):
                 concrete = np.asarray(value, float)
                 if not np.all(np.isfinite(concrete)):
                     raise ValueError(
-                        f"`{name}` must be finite, {spec.kind} {spec}, got {concrete.tolist()}. Write `{name}={example(spec)}`."
+                        f"`{name}` must be finite, {spec.expected}, got {concrete.tolist()}. Write `{name}={example(spec)}`."
                     )
                 # A direction is a unit vector, whatever the box.
                 is_free = extrapolate and isinstance(spec, Interval)
                 complaint = None if is_free else spec.problem_with(_but_for_rounding(spec, concrete, value.dtype))
                 if complaint:
                     cure = " Pass `extrapolate=True` to go outside the box." if isinstance(spec, Interval) else ""
-                    raise ValueError(f"`{name}`{complaint}.{cure}")
+                    raise ValueError(f"`{name}{complaint}.{cure}")
             values[name] = value
         if len(set(lengths.values())) > 1:
             raise ValueError(f"Batched parameters must have equally many members, got {lengths}.")
@@ -400,13 +434,39 @@ def _nested_tuple(array: np.ndarray) -> Any:
     return float(array) if array.ndim == 0 else tuple(_nested_tuple(row) for row in array)
 
 
+# Where in its range a number lies that is typical: of a vector each entry elsewhere, in turn. With all coefficients in the middle
+# a shape may be a circle, and data zero.
+SHARES = np.array([0.8, 0.3, 0.6, 0.2])
+
+
+def typical(spec: Interval | Direction | Angle) -> np.ndarray:
+    """The default, or a value that shows something, in few digits; of a single number the middle, unless that is zero.
+
+    >>> typical(Interval(1.0, 2.0)).tolist()
+    1.5
+    >>> typical(Interval.of("a", ([-0.1] * 4, [0.1] * 4))).tolist()
+    [0.06, -0.04, 0.02, -0.06]
+    """
+    if spec.default is not None:
+        return np.asarray(spec.default, float)
+    if not isinstance(spec, Interval):
+        return np.eye(1, *spec.shape)[0] if spec.shape else np.zeros(())
+    low, high = np.asarray(spec.low), np.asarray(spec.high)
+    shares = np.resize(SHARES, spec.shape) if spec.shape else SHARES[0] if low == -high else 0.5
+    width = np.asarray(high - low)
+    finest = np.min(width[width > 0], initial=1.0)
+    # Ranges of a single number must not be left by rounding.
+    return np.clip(np.round(low + shares * width, 2 - int(np.floor(np.log10(finest)))), low, high)
+
+
 def example(spec: Interval | Direction | Angle) -> str:
     """A value that fits, as one would write it; for messages."""
-    if isinstance(spec, Interval):
-        return str(((np.asarray(spec.low) + np.asarray(spec.high)) / 2).tolist())
-    if isinstance(spec, Direction):
-        return str(spec.default or (1.0,) + (0.0,) * (spec.dim - 1))
-    return "0.0"
+    return written(typical(spec))
+
+
+def written(value: Any) -> str:
+    """A value to its last digit, as Python and commands take it."""
+    return str(_nested_tuple(np.asarray(value, float)))
 
 
 def _ticked(names) -> str:

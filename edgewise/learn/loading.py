@@ -15,6 +15,7 @@ from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, compare, read_config, read_history
 from edgewise.learn.storage import load_arrays
+from edgewise.names import guess, nearest
 from edgewise.precision import working_dtype
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
@@ -118,8 +119,12 @@ def pretrained(name: str, *, dtype: str | None = None) -> Operator:
     True
     """
     if name not in shipped():
-        known = ", ".join(f'"{known}"' for known in shipped())
-        raise ValueError(f'No operator called {name!r} ships; there are {known}. Write `pretrained("laplace-star")`.')
+        names = shipped()
+        listed = ", ".join(f'"{known}"' for known in names)
+        raise ValueError(
+            f"No operator called {name!r} ships.{guess(str(name), names)} There are {listed}. "
+            f'Write `pretrained("{nearest(str(name), names) or names[0]}")`.'
+        )
     return load(folder(name), dtype=dtype)
 
 

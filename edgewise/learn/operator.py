@@ -65,7 +65,9 @@ class Operator:
     """Where the problem comes from: a preset's name, or `file.py:name`."""
     seed: int = 0
 
-    def __call__(self, *, tol: float | None = None, extrapolate: bool = False, **parameters: Any) -> Solution:
+    def __call__(
+        self, *unnamed: Any, tol: float | None = None, extrapolate: bool = False, **parameters: Any
+    ) -> Solution:
         """The solution of one member, or of a batch.
 
         Arguments:
@@ -74,6 +76,7 @@ class Operator:
             extrapolate: Allows parameters outside the box it was trained on. `result` says so, and `error_estimate()` how wrong
                 the answer is there.
         """
+        self.problem.parameters.check_named(unnamed, "operator(")
         values, count, batched = self.problem.parameters.members(
             parameters, extrapolate=extrapolate, dtype=network_dtype(self.network), caller="operator("
         )

@@ -2,6 +2,7 @@
 
 import equinox as eqx
 
+from edgewise.names import guess
 from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,
@@ -38,7 +39,9 @@ def preset(name: str) -> Problem:
     """
     if not isinstance(name, str) or name not in PRESETS:
         known = ", ".join(f'"{known}"' for known in sorted(PRESETS))
-        raise ValueError(f'No preset is called {name!r}; there are {known}. Write `preset("laplace-star")`.')
+        raise ValueError(
+            f'No preset is called {name!r}.{guess(str(name), PRESETS)} There are {known}. Write `preset("laplace-star")`.'
+        )
     return PRESETS[name].problem()
 
 
