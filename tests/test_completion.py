@@ -19,6 +19,11 @@ OFFERED = {
     "tr": "train",
     "train laplace-s": "laplace-shapes laplace-star",
     "train m": "mine.py",
+    "train mine.py :": "problem plate make_waves",
+    "train mine.py : p": "problem plate",
+    "train mine.py:pr": "mine.py:problem",
+    "evaluate laplace-star --problem mine.py:": "mine.py:problem mine.py:plate mine.py:make_waves",
+    "train points.csv :": "",
     "train laplace-star --re": "--recipe --resume",
     "train laplace-star --recipe p": "paper paper-random",
     "evaluate r": "runs",
@@ -29,6 +34,22 @@ OFFERED = {
     "completion ": "bash zsh fish",
     "doctor ": "--help --json",
 }
+FILE = """
+import edgewise as ew
+
+problem = ew.Problem(...)
+plate: ew.Problem = make_plate(2)
+if problem == plate:
+    inner = 1
+
+
+def make_waves():
+    return ...
+
+
+def make_plate(size):
+    return ...
+"""
 TRY = """
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _edgewise; echo "${COMPREPLY[*]}"; }
 complete -p edgewise >&2
@@ -47,8 +68,8 @@ def script(capsys):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_offers_what_fits(script, tmp_path):
     (tmp_path / "runs").mkdir()
-    for name in ("mine.py", "points.csv"):
-        (tmp_path / name).touch()
+    (tmp_path / "points.csv").write_text("x = 1\n")
+    (tmp_path / "mine.py").write_text(FILE)
     # A space at the end begins a new word.
     calls = [f"try edgewise {text}{' ' + chr(34) * 2 if text.endswith(' ') else ''}" for text in OFFERED]
     done = subprocess.run(

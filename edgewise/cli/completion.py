@@ -12,9 +12,18 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FILES = ("FOLDER", "FILE", "FILE.py:NAME", "PROBLEM")
 
 BASH = """_edgewise() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" kind= options=
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" kind= options= file= name= kept=
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{commands} --help --version" -- "$word"))
+    return
+  fi
+  # Behind `file.py:` names in it. Bash parts words at colons, zsh does not.
+  if [ "$word" = : ]; then file="$before"
+  elif [ "$before" = : ]; then file="${{COMP_WORDS[COMP_CWORD-2]}}" name="$word"
+  else case "$word" in *.py:*) file="${{word%:*}}" name="${{word##*:}}" kept="${{word%:*}}:" ;; esac
+  fi
+  if [ -f "$file" ] && [ "${{file%.py}}" != "$file" ]; then
+    COMPREPLY=($(compgen -P "$kept" -W "$(sed -nE '{names}' "$file")" -- "$name"))
     return
   fi
   case "$command" in
@@ -31,9 +40,13 @@ BASH = """_edgewise() {{
     *"|"*) COMPREPLY=($(compgen -W "${{kind//|/ }}" -- "$word")) ;;
     *) COMPREPLY=() ;;
   esac
+  # A colon may follow.
+  case "$kind ${{COMPREPLY[*]}}" in PROBLEM*.py|FILE.py:NAME*.py) compopt -o nospace 2> /dev/null ;; esac
 }}
 complete -o filenames -F _edgewise edgewise
 """
+# What may be a problem in a file: what a line gives a value to, and functions without arguments.
+NAMES = r"s/^([A-Za-z][A-Za-z0-9_]*)(: [^=]*)? *= .*/\1/p; s/^def ([A-Za-z][A-Za-z0-9_]*)\(\).*/\1/p"
 # Where zsh has not begun to complete, it begins here; scripts of bash it then reads itself.
 ZSH = "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n"
 
@@ -59,6 +72,7 @@ def bash() -> str:
         values="\n".join(values),
         runs=" ".join(runs()),
         problems=" ".join(problems()),
+        names=NAMES,
         files="|".join(kind for kind in FILES if kind != "PROBLEM"),
     )
 
