@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import re
 import shlex
 import shutil
@@ -16,10 +17,12 @@ import pytest
 
 import edgewise as ew
 from edgewise import plot
-from edgewise.cli import COMMANDS, demo, doctor, main, reproduce
+from edgewise.cli import COMMANDS, demo, doctor, evaluate, main, reproduce
+from edgewise.cli.evaluate import error_table
 from edgewise.cli.grammar import complaint, grammar_of
 from edgewise.cli.helping import described
 from edgewise.cli.progress import say_what_space_costs
+from edgewise.learn import progress
 from edgewise.learn.fit import fit
 
 ROOT = Path(__file__).parent.parent
@@ -183,6 +186,28 @@ def test_an_interruption_says_what_was_kept(args, kept, tmp_path, capsys, monkey
     assert main([*args, "--out", str(tmp_path)]) == 130
     assert f"edgewise: interrupted; {kept}." in capsys.readouterr().err.replace(", `edgewise train`", ".")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_error_that_is_not_known_is_said_in_words():
+    row = {"parameters": {"t": 1.0}, "relative_l2": 0.5, "max_error": 2.0, "error_estimate": 4.0}
+    rows = [row, row | {"error_estimate": math.inf}]
+    assert "inf" not in error_table(rows) and error_table(rows).endswith(" not known |")
+    ratios = evaluate._ratios(rows)
+    assert ratios == {"estimate_not_known": 1, "estimate_over_error": [2.0, 2.0, 2.0]}
+    assert evaluate._ratios(rows[1:]) == {"estimate_not_known": 1}
+
+
+@pytest.mark.parametrize(
+    ("early", "second"), [(False, "step 2/8, 6 s, about 3 s left"), (True, "step 2 of at most 8, 6 s")]
+)
+def test_time_left_is_told_by_steps_that_are_not_compiled_and_only_where_all_are_taken(early, second, monkeypatch):
+    """Eight steps: the first takes 5.5 s, the second half a second."""
+    times = iter([0.0, 5.5, 5.5, 6.0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(times))
+    shown = progress.Progress(8, 0, False, ends_early=early)
+    shown.update({"step": 1})
+    assert shown.line({"step": 1}).endswith("8, 6 s")
+    assert shown.line({"step": 2}) == second
 
 
 @pytest.mark.parametrize(

@@ -309,8 +309,9 @@ def test_shipped_operators_are_found_by_name(here, said, monkeypatch):
     assert json.loads(said("info", "laplace-star", "--json"))["run"] == str(here / "run")
     found = {one["name"]: one["operator"] for one in json.loads(said("list", "--json"))}
     assert found["laplace-star"]["misfit"] < 1e-3 and found["laplace-quadratic"] is None
-    assert "a trained operator ships, relative misfit " in said("list")
-    assert "on the worst of 4 unseen members" in said("list")
+    assert re.search(
+        r"ships; the boundary equation holds to .* on the worst of 4 members it was not trained", said("list")
+    )
 
 
 def test_typical_member_of_every_kind_of_parameter():

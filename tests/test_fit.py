@@ -170,7 +170,7 @@ def test_the_density_anywhere_agrees_with_its_nodes(name, operator):
 
 def test_training_ends_when_nothing_improves(operator):
     errors = [record["misfit"] for record in operator.history]
-    assert "neither loss nor misfit falls any more" in str(operator.result) and operator.result.ok
+    assert "neither that nor the loss falls any more" in str(operator.result) and operator.result.ok
     assert operator.stats["steps"] == len(errors) < operator.recipe.optimiser.steps
     assert min(errors[-2:]) > 0.9 * errors[-3]
     assert operator.stats["misfit"] == min(errors)

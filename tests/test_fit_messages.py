@@ -203,7 +203,7 @@ def test_lines_are_shown_only_where_they_were_asked_for(progress, capsys):
     """Standard error is no terminal here."""
     problem = single()
     ew.fit(problem, tiny(problem, optimiser={"steps": 1}, validation={"tol": 1.0}), progress=progress)
-    assert ("step 1/1, loss" in capsys.readouterr().err) == bool(progress)
+    assert ("step 1 of at most 1, loss" in capsys.readouterr().err) == bool(progress)
 
 
 @pytest.mark.slow

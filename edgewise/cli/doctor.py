@@ -45,7 +45,7 @@ def _words(report: dict[str, Any]) -> str:
         f"edgewise  {report['edgewise']}",
         f"python    {report['python']} on {report['platform']}, {report['cores']} cores",
         f"devices   {', '.join(report['devices'])}",
-        f"x64       {'on, by JAX_ENABLE_X64' if given else 'on here; in Python, call `ew.enable_x64()` first'}",
+        f"precision double{', by JAX_ENABLE_X64' if given else ' here; in Python, call `ew.enable_x64()` first'}",
         f"versions  {versions}",
     ]
     for extra, missing in report["extras"].items():

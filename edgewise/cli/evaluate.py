@@ -9,7 +9,16 @@ import numpy as np
 from edgewise.cli.members import check_seed, random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import Members, at_option, choose_members, describe, find, problem_option, typical_member
+from edgewise.cli.runs import (
+    Members,
+    at_option,
+    choose_members,
+    describe,
+    find,
+    problem_option,
+    too_few_nodes,
+    typical_member,
+)
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
@@ -56,7 +65,7 @@ def run(command: Any) -> None:
     if command.random:
         report["random"] = measure_random(operator, command.random, command.seed, grid, show=show)
     report["seconds"] = round(time.perf_counter() - start, 3)
-    print(to_json(report) if command.json else _words(command, report, operator.problem.family.dim))
+    print(to_json(report) if command.json else _words(command, report, operator))
 
 
 def _check(command: Any) -> None:
@@ -113,8 +122,14 @@ def _ratios(rows: list[Row]) -> Row:
     """Estimates over the errors measured: the least, the median and the largest."""
     if "error_estimate" not in rows[0]:
         return {}
-    ratios = [row["error_estimate"] / max(row["max_error"], np.finfo(float).tiny) for row in rows]
-    return {"estimate_over_error": [float(f(ratios)) for f in (np.min, np.median, np.max)]}
+    ratios = [row["error_estimate"] / max(row["max_error"], np.finfo(float).tiny) for row in rows if _is_known(row)]
+    found: Row = {"estimate_not_known": len(rows) - len(ratios)}
+    return found | ({"estimate_over_error": [float(f(ratios)) for f in (np.min, np.median, np.max)]} if ratios else {})
+
+
+def _is_known(row: Row) -> bool:
+    """Whether the operator knows how wrong its answer is; where nodes are too few to tell, its estimate is infinite."""
+    return bool(np.isfinite(row.get("error_estimate", 0)))
 
 
 def _measure(operator: Operator, members: Members, resolution: int, every_point: bool, show: bool) -> list[Row]:
@@ -180,7 +195,13 @@ COLUMNS = {
 
 def error_table(rows: list[Row], printed_formula: bool = False) -> str:
     columns = [c for c in COLUMNS if c in rows[0] and (c != "printed_formula" or printed_formula)]
-    cells = [[describe(row["parameters"]), *(f"{row[column]:.2e}" for column in columns)] for row in rows]
+    cells = [
+        [
+            describe(row["parameters"]),
+            *(f"{row[column]:.2e}" if np.isfinite(row[column]) else "not known" for column in columns),
+        ]
+        for row in rows
+    ]
     names = COLUMNS | ({"error_estimate": "its own bound"} if rows[0].get("error_estimate_is_bound") else {})
     return table(["member", *(names[column] for column in columns)], cells)
 
@@ -193,11 +214,20 @@ def random_words(found: Row) -> str:
     if "estimate_over_error" in found:
         least, median, largest = found["estimate_over_error"]
         words += f" Own estimate over max error: {least:.2f} to {largest:.2f}, median {median:.2f}."
+    if found.get("estimate_not_known"):
+        words += f" Of {found['estimate_not_known']} there is no estimate."
     return words
 
 
-def _words(command: Any, report: dict[str, Any], dim: int) -> str:
-    rows = report["members"]
+def _own_words(rows: list[Row]) -> str:
+    if "error_estimate" not in rows[0]:
+        return ""
+    own, sure = ("bound", ", proven") if rows[0]["error_estimate_is_bound"] else ("estimate", "")
+    return f" its own {own}: what the answer says of its largest error, from the boundary alone{sure}."
+
+
+def _words(command: Any, report: dict[str, Any], operator: Operator) -> str:
+    rows, dim = report["members"], operator.problem.family.dim
     solved = {
         2: "`solve` with twice the nodes it needs",
         3: "`solve` with two nodes more along a side of a patch than the operator has",
@@ -208,6 +238,7 @@ def _words(command: Any, report: dict[str, Any], dim: int) -> str:
         "",
         error_table(rows, command.printed_formula),
         "",
+        f"relative l2: the norm of the error over that of the field. max error: the largest, everywhere and near the boundary.{_own_words(rows)}",
         f"Against {'the exact field' if report['truth'] == 'exact' else solved}, at {min(row['points'] for row in rows)} points or "
         f"more a member: a grid of {report['grid']} points a side, and points {'on the boundary and ' * (dim == 2)}{near[0]} to "
         f"{near[-1]} from {'it' if dim == 2 else 'the boundary'}.",
@@ -216,6 +247,8 @@ def _words(command: Any, report: dict[str, Any], dim: int) -> str:
         lines.append(random_words(report["random"]))
     measured: list[Row] = [*rows, report["random"]["worst"]] if "random" in report else rows
     worst = max(measured, key=lambda row: row["relative_l2"])
+    if not all(map(_is_known, measured)):
+        lines.append(f"Where no estimate is known, {too_few_nodes(operator)}.")
     lines.append(f"{report['seconds']:.1f} s.")
     picture = ["plot", command.run, *problem_option(command), *at_option(worst["parameters"]), "--out", "worst.png"]
     return "\n".join([*lines, try_next(picture)])

@@ -63,14 +63,20 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(
             (
                 "misfit",
-                f"{_number(stats['misfit'])} relative ({_number(stats.get('misfit_max'))} in the maximum norm), the worst of members it was not trained on",
+                f"{_number(stats['misfit'])}, how far the boundary equation is missed, relatively, the worst of members it was not trained on; "
+                f"{_number(stats.get('misfit_max'))} in the maximum norm",
             )
         )
     elif last:
-        lines.append(("misfit", f"{_number(last.get('misfit'))} relative, after step {last['step']}"))
+        lines.append(
+            (
+                "misfit",
+                f"{_number(last.get('misfit'))} after step {last['step']}, how far the boundary equation is missed, relatively",
+            )
+        )
     if "seconds" in stats:
         device = f" on {stats['device']}" if "device" in stats else ""
-        lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']} s{device}"))
+        lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']:.1f} s{device}"))
     if report["errors"]:
         lines.append(("measured", "; ".join(f"{what}: {value:.3g}" for what, value in report["errors"].items())))
     lines.append(("made", f"by edgewise {report['edgewise']}" + (f", {report['date']}" if report["date"] else "")))

@@ -57,6 +57,6 @@ def _operator_words(one: dict[str, Any]) -> str:
     if operator is None:
         return f"no trained operator ships: `edgewise train {one['name']} --out runs/{one['name']}`"
     misfit = operator["misfit"]
-    unseen = f"the worst of {operator['unseen_members']} unseen members"
-    error = f", relative misfit {misfit:.1e} on {unseen}" if isinstance(misfit, float) else ""
+    unseen = f"the worst of {operator['unseen_members']} members it was not trained on"
+    error = f"; the boundary equation holds to {misfit:.1e} on {unseen}" if isinstance(misfit, float) else ""
     return f"a trained operator ships{error}: `edgewise evaluate {one['name']}`"

@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
-from edgewise.cli.runs import at_option, choose_members, find, problem_option
+from edgewise.cli.runs import at_option, choose_members, find, problem_option, too_few_nodes
 from edgewise.estimate import obeys_maximum, refusal
 from edgewise.export import check_resolution, field_table, files_of, grid_points, has_total, is_mesh, places, save
 from edgewise.export_boundary import boundary_table
@@ -22,7 +22,6 @@ from edgewise.precision import enable_x64
 # Members whose fields are evaluated at once.
 CHUNK = 32
 MOST_VALUES = 2 * 10**7
-TOO_FEW = ", since the operator has too few nodes for some boundary: train with more `collocation.nodes`"
 
 
 def run(command: Any) -> None:
@@ -106,7 +105,11 @@ def run(command: Any) -> None:
         sure = "at most" if obeys_maximum(problem) and dim == 2 else "estimated as"
         above = int(np.sum(errors > (command.tol or np.inf)))
         refinement = _refined_words(refined, above, count, command.tol)
-        told = f"Error {sure} {errors.max():.1e}" if np.isfinite(errors.max()) else f"Error not known{TOO_FEW}"
+        told = (
+            f"Error {sure} {errors.max():.1e}"
+            if np.isfinite(errors.max())
+            else f"Error not known: {too_few_nodes(operator)}"
+        )
         print(f"{told}{refinement}; `error` in the file has it.")
     for path in written:
         beside = f", and {count} files that it names" if path.suffix == ".pvd" else ""

@@ -117,6 +117,14 @@ def at_option(parameters: dict[str, Any]) -> list[str]:
     return ["--at", listed] if listed else []
 
 
+def too_few_nodes(operator: Operator) -> str:
+    """Why an operator does not know how wrong an answer is, and what to do."""
+    return (
+        "the operator has too few nodes for some boundary. Train with more, `--recipe.collocation.nodes "
+        f"{2 * operator.recipe.collocation.nodes}`, or have such members refined, `edgewise predict ... --tol 1e-6`"
+    )
+
+
 def problem_option(command: Any) -> list[str]:
     """Where a run's problem is, if that had to be said."""
     return ["--problem", command.problem] if command.problem else []

@@ -93,7 +93,7 @@ def _time_before(name: str) -> list[str]:
     stats = read_config(folder(name)).get("stats") or {} if name in shipped() else {}
     if not {"steps", "seconds", "device"} <= stats.keys():
         return []
-    return [f"time      the operator that ships took {stats['seconds']:.0f} s on {stats['device']}"]
+    return [f"time      for comparison, the operator that ships took {stats['seconds']:.0f} s on {stats['device']}"]
 
 
 def _report(command: Any, operator: Operator, files: list[str]) -> dict[str, Any]:
@@ -115,7 +115,8 @@ def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> s
     # A run that was saved from Python may know less of itself.
     if {"misfit", "misfit_max"} <= stats.keys():
         lines.append(
-            f"misfit    {stats['misfit']:.1e} relative, the worst of members it was not trained on ({stats['misfit_max']:.1e} in the maximum norm)"
+            f"misfit    {stats['misfit']:.1e}, how far the boundary equation is missed, relatively, the worst of members it was not trained on; "
+            f"{stats['misfit_max']:.1e} in the maximum norm"
         )
     if {"steps", "seconds", "weights", "device"} <= stats.keys():
         lines.append(

@@ -204,7 +204,8 @@ class _Run:
             self._restore()
         if words:
             logger.info(words)
-        shown = Progress(self.recipe.optimiser.steps, self.step, progress, words)
+        ends_early = self.recipe.validation.patience > 0
+        shown = Progress(self.recipe.optimiser.steps, self.step, progress, words, ends_early=ends_early)
         started, saved = time.perf_counter() - self.seconds, time.perf_counter()
         result = self._ended()
         try:
@@ -218,7 +219,7 @@ class _Run:
                 self._mark()
                 result = self._ended()
                 if self.callback is not None and self.callback(dict(record)) is True:
-                    result = self._verdict("ended by the callback")
+                    result = self._verdict("the callback ended it")
                 if self.folder is not None and (result or time.perf_counter() - saved > SAVE_EVERY):
                     self._save()
                     saved = time.perf_counter()
@@ -276,14 +277,14 @@ class _Run:
             )
             return FitResult("diverged", words)
         if self.step and self.best_error <= validation.floor:
-            return self._verdict(f"the misfit is below {validation.floor:.0e}")
+            return self._verdict(f"that is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
-            return self._verdict("the misfit no longer falls")
+            return self._verdict("that no longer falls")
         # Poles may rest for a while before they find their places.
         if "damping" in self.state and self.recipe.network.kind != "revolved" and self._stands_still():
-            return self._verdict("neither loss nor misfit falls any more")
+            return self._verdict("neither that nor the loss falls any more")
         if self.step >= self.recipe.optimiser.steps:
-            return self._verdict(f"{self.step} steps are done")
+            return self._verdict("these are all steps of the recipe")
         return None
 
     def _stands_still(self) -> bool:
@@ -295,15 +296,16 @@ class _Run:
 
     def _verdict(self, why: str) -> FitResult:
         tol = self.recipe.validation.tol
+        seen = f"the boundary equation holds to {self.best_error:.1e} (relative) on members it was not trained on"
+        ended = f"ended after {self.step} step{'s' * (self.step != 1)}: {why}"
         if self.best_error <= tol:
-            return FitResult("converged", f"converged: {why}; relative misfit {self.best_error:.1e} on unseen members")
+            return FitResult("converged", f"converged: {seen}; {ended}")
         is_stochastic = self.recipe.optimiser.name == "stochastic"
         more = "`optimiser.steps` or `network.neurons`"
         more = more if is_stochastic else "`collocation.nodes`, `network.harmonics` or `collocation.members`"
         return FitResult(
             "unconverged",
-            f"not converged: {why}; relative misfit {self.best_error:.1e} on unseen members, above {tol:.0e}. Use more {more}, or a "
-            "smaller box",
+            f"not converged: {seen}, expected {tol:.0e}; {ended}. Use more {more}, or a smaller box",
         )
 
     def operator(self, result: FitResult) -> Operator:

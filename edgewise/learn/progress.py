@@ -9,21 +9,30 @@ from tqdm import tqdm
 
 # Seconds between two plain lines.
 PAUSE = 5.0
+# Said once, where the words first appear.
+MISFIT = "misfit: how far the boundary equation is missed, relatively, the worst of members it is not trained on"
+ENDS = "; training ends when that no longer falls"
 Part = TypeVar("Part")
 
 
 class Progress:
-    """Shows on standard error how many steps are done, loss and misfit where there are any, and the time left."""
+    """Shows on standard error how many steps are done, loss and misfit where there are any, and the time left where that is known."""
 
-    def __init__(self, total: int, done: int, show: bool | None, words: str = "", unit: str = "step"):
-        """`words` are said before the first step, where anything is shown."""
-        self.total, self.unit = total, unit
+    def __init__(
+        self, total: int, done: int, show: bool | None, words: str = "", unit: str = "step", ends_early: bool = False
+    ):
+        """`words` are said before the first step, where anything is shown; what ends early, by how the misfit falls, is not
+        said to have any time left."""
+        self.total, self.unit, self.ends_early = total, unit, ends_early
         self.trains = unit == "step"
-        # Training says at once that it goes on, and may end before its last step; the rest is silent when it is short.
-        self.start, self.first, self.last = time.perf_counter(), done, -PAUSE if self.trains else 0.0
-        self.sure = "at most" if self.trains else "about"
+        # Training says at once that it goes on; the rest is silent when it is short.
+        self.start, self.last = time.perf_counter(), -PAUSE if self.trains else 0.0
+        # From where on the pace counts.
+        self.mark = (done, self.start)
         is_terminal = sys.stderr.isatty()
         options: dict[str, Any] = {} if self.trains else {"leave": False}
+        if ends_early:
+            options["bar_format"] = "step {n_fmt} of at most {total_fmt}, {elapsed}{postfix}"
         self.bar = (
             tqdm(total=total, initial=done, unit=unit, dynamic_ncols=True, **options)
             if show is not False and is_terminal
@@ -42,15 +51,22 @@ class Progress:
             now = time.perf_counter() - self.start
             is_last = record["step"] >= self.total
             if (self.trains and is_last) or (not is_last and now - self.last >= PAUSE):
+                explained = f"; {MISFIT}{ENDS * self.ends_early}" if self.last < 0 else ""
                 self.last = now
-                print(self.line(record), file=sys.stderr, flush=True)
+                print(f"{self.line(record)}{explained}", file=sys.stderr, flush=True)
+        if self.trains and self.mark[1] == self.start:
+            # The first steps were compiled too.
+            self.mark = (record["step"], time.perf_counter())
 
     def line(self, record: dict[str, Any]) -> str:
-        spent = time.perf_counter() - self.start
-        done = record["step"] - self.first
-        left = spent / done * (self.total - record["step"]) if done else 0
+        now = time.perf_counter()
+        done, since = record["step"] - self.mark[0], now - self.mark[1]
         words = "".join(f", {part}" for part in [_words(record)] if part)
-        return f"{self.unit} {record['step']}/{self.total}{words}, {spent:.0f} s, {self.sure} {left:.0f} s left"
+        of = " of at most " if self.ends_early else "/"
+        # Nothing is known before a step that was not compiled.
+        left = since / done * (self.total - record["step"]) if done > 0 and not self.ends_early else None
+        ahead = "" if left is None else f", about {left:.0f} s left"
+        return f"{self.unit} {record['step']}{of}{self.total}{words}, {now - self.start:.0f} s{ahead}"
 
     def close(self) -> None:
         if self.bar is not None:

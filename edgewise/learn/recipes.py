@@ -19,7 +19,7 @@ class NetworkRecipe:
     """Hidden layers of encoder (branch) and of decoder (trunk)."""
     neurons: int = 20
     p: int = 16
-    """Length of a member's code."""
+    """How many numbers the parameters become before they meet the boundary."""
     harmonics: int = 80
     """The highest wave number of `harmonics`; of `revolved`, the highest degree of harmonics of the direction."""
     scale: float = 5.0
@@ -112,7 +112,7 @@ class Recipe:
         """What is trained and how, in one line.
 
         >>> print(Recipe("mine", NetworkRecipe(harmonics=40)))
-        recipe mine: deeponet, 2 x 20 neurons, tanh, code of 16, 40 harmonics; 16 members x 192 nodes (kress), at most 60 steps of gauss-newton
+        recipe mine: deeponet, 2 layers of 20 neurons (tanh), parameters as 16 numbers, boundary by 40 harmonics; 16 members x 192 nodes (kress), at most 60 steps of gauss-newton
         """
         steps = f"at most {self.optimiser.steps} steps of {self.optimiser.name}"
         return f"recipe {self.name}: {network_words(self)}; {collocation_words(self)}, {steps}"
@@ -133,8 +133,9 @@ def network_words(chosen: Recipe) -> str:
         "placed": "position and normal",
     }[network.features]
     # One gives a value, the other its harmonics.
-    code = "" if network.kind in ("illuminated", "modal") else f" code of {network.p},"
-    return f"{network.kind}, {network.layers} x {network.neurons} neurons, {network.activation},{code} {sees}"
+    code = "" if network.kind in ("illuminated", "modal") else f" parameters as {network.p} numbers,"
+    size = f"{network.layers} layer{'s' * (network.layers > 1)} of {network.neurons} neurons"
+    return f"{network.kind}, {size} ({network.activation}),{code} boundary by {sees}"
 
 
 def collocation_words(chosen: Recipe) -> str:
