@@ -450,7 +450,7 @@ def typical(spec: Interval | Direction | Angle) -> np.ndarray:
     if spec.default is not None:
         return np.asarray(spec.default, float)
     if not isinstance(spec, Interval):
-        return np.eye(1, *spec.shape)[0] if spec.shape else np.zeros(())
+        return np.eye(spec.shape[0])[0] if spec.shape else np.zeros(())
     low, high = np.asarray(spec.low), np.asarray(spec.high)
     shares = np.resize(SHARES, spec.shape) if spec.shape else SHARES[0] if low == -high else 0.5
     width = np.asarray(high - low)

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 # Seconds between two plain lines.
 PAUSE = 5.0
-# Said once, where the words first appear.
+# Said once, before the word appears.
 MISFIT = "misfit: how far the boundary equation is missed, relatively, the worst of members it is not trained on"
 ENDS = "; training ends when that no longer falls"
 Part = TypeVar("Part")
@@ -40,8 +40,10 @@ class Progress:
         )
         # Asked for explicitly, lines are shown also where nobody seems to look.
         self.lines = bool(show) and not is_terminal
-        if words and (self.lines or self.bar is not None):
-            tqdm.write(words, file=sys.stderr)
+        explained = f"{MISFIT}{ENDS * ends_early}." if self.trains else ""
+        for text in filter(None, (words, explained)):
+            if self.lines or self.bar is not None:
+                tqdm.write(text, file=sys.stderr)
 
     def update(self, record: dict[str, Any]) -> None:
         if self.bar is not None:
@@ -51,9 +53,8 @@ class Progress:
             now = time.perf_counter() - self.start
             is_last = record["step"] >= self.total
             if (self.trains and is_last) or (not is_last and now - self.last >= PAUSE):
-                explained = f"; {MISFIT}{ENDS * self.ends_early}" if self.last < 0 else ""
                 self.last = now
-                print(f"{self.line(record)}{explained}", file=sys.stderr, flush=True)
+                print(self.line(record), file=sys.stderr, flush=True)
         if self.trains and self.mark[1] == self.start:
             # The first steps were compiled too.
             self.mark = (record["step"], time.perf_counter())
