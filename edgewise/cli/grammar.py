@@ -64,7 +64,7 @@ def _is_union(kind: Any) -> bool:
 
 
 def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
-    """What is wrong with the names on a command line, and what to write; None if nothing is.
+    """What is wrong with a command line, and what to write; None if nothing is, or only the command can tell.
 
     >>> from edgewise.cli import Info
     >>> complaint(["inof"], {"info": Info})
@@ -97,7 +97,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
             continue
         if not equals and (not left or left[0].startswith("--")):
             return f"`{option}` has no value; expected {kind} behind it. `edgewise {name} --help` says what that is."
-        refused = _misfit(f"`{option}`", kind, value if equals else left.pop(0))
+        refused = _wrong_value(f"`{option}`", kind, value if equals else left.pop(0))
         if refused:
             return refused
     if len(given) > len(grammar.positional):
@@ -113,7 +113,7 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
     if missing:
         return f"`edgewise {name}` lacks `{missing[0]}`. Write `{' '.join(usage(name, grammar))}`; `edgewise {name} --help` says what these are."
     checks = (
-        _misfit(f"The word behind `edgewise {name}`", kind, word)
+        _wrong_value(f"The word behind `edgewise {name}`", kind, word)
         for kind, word in zip(grammar.positional, given, strict=True)
     )
     return next(filter(None, checks), None)
@@ -125,7 +125,7 @@ def usage(name: str, grammar: Grammar) -> list[str]:
     return ["edgewise", name, *grammar.positional, *needed]
 
 
-def _misfit(what: str, kind: str, value: str) -> str | None:
+def _wrong_value(what: str, kind: str, value: str) -> str | None:
     """What is wrong with a value of this kind; None if nothing is, or only the command can tell."""
     if kind in NUMBERS:
         read, expected = NUMBERS[kind]
