@@ -44,10 +44,14 @@ def run(command: Any) -> None:
         )
     what, box = _what(command), _box(command)
     film = command.out.suffix.lower() == FILM
+    chosen = ""
     if what == "history":
         save(_history(command), command.out)
     else:
         solution = _answer(command, what, film)
+        if solution.parameters and not command.at:
+            option = at_option({name: value[0] for name, value in solution.parameters.items()})
+            chosen = f" No member was asked for; this is `{shlex.join(option)}`."
         if film:
             _film(solution, what, command, box)
         else:
@@ -55,7 +59,7 @@ def run(command: Any) -> None:
     if command.json:
         print(to_json({"run": command.run, "written": str(command.out)}))
         return
-    print(f"Wrote {command.out}.")
+    print(f"Wrote {command.out}.{chosen}")
     print(try_next(["evaluate", command.run, *problem_option(command), "--random", "50"]))
 
 
@@ -125,9 +129,6 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
         raise ValueError(f"A film has a frame a member, and this is one member. {_film_hint(problem)}")
     given: dict[str, Any] = {name: jnp.asarray(value) for name, value in members.items()}
     operator = found.open()
-    if members and not (command.at or command.json):
-        chosen = at_option({name: value[0] for name, value in members.items()})
-        print(f"No member was asked for; this one is drawn: {shlex.join(chosen)}")
     if what == "field" and not film and not command.json:
         say_what_space_costs(operator, count)
     return operator(extrapolate=True, **given)
