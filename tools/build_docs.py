@@ -47,10 +47,11 @@ METHODS = {
     "AbstractKernel": "log_part smooth_part radial singularity rate has_constants",
     "Boundary": "measure split",
 }
-MADE_BY_VERBS = ("Solution", "Operator", "ErrorEstimate", "Result", "Boundary", "KernelReport")
 COMMANDS = re.findall(
-    r'subcommand\("([\w-]+)"\)', (root / "edgewise" / "cli" / "__init__.py").read_text(encoding="utf-8")
+    r"(?ms)^@dataclasses.*?^class (\w+):",
+    (root / "edgewise" / "cli" / "__init__.py").read_text(encoding="utf-8").lower(),
 )
+MADE_BY_VERBS = ("Solution", "Operator", "ErrorEstimate", "Result", "Boundary", "KernelReport")
 
 
 def find(name: str) -> Any:
