@@ -1,15 +1,20 @@
 """Double precision for every test, and a table of what the tests measured."""
 
 import gc
+import os
 from pathlib import Path
 
-import jax
-import pytest
+# What one worker has compiled, neither the other, nor a command that a test starts, nor the next run compiles again.
+# In the environment, so that such a command has it too; before JAX is imported, which reads it then.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
-# What one worker has compiled, neither the other nor the next run compiles again.
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "jax"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+# Tracing makes millions of small objects that live on, which the collector would otherwise visit again and again.
+gc.set_threshold(100_000, 20, 100)
 
 _MEASURED = pytest.StashKey[list]()
 
