@@ -7,9 +7,10 @@
 py := .venv/bin/python
 export MPLBACKEND = Agg
 
-# One thread a worker: XLA sizes its pool by NPROC, the BLAS under its linear algebra by OMP_NUM_THREADS.
+# One thread a worker: XLA sizes its pool by NPROC, the BLAS under its linear algebra by OMP_NUM_THREADS. A file stays with one
+# worker, which then traces, compiles and trains once what its tests share; slow tests are too few for that.
 WORKERS ?= 2
-pytest := NPROC=1 OMP_NUM_THREADS=1 $(py) -m pytest -n $(WORKERS) --dist loadgroup
+pytest := NPROC=1 OMP_NUM_THREADS=1 $(py) -m pytest -n $(WORKERS)
 
 # Most of the time goes into compiling: code that XLA does not optimise is there in half of it. `make test-slow` has the other.
 test check: export XLA_FLAGS ?= --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false
@@ -23,11 +24,11 @@ demo: ## Learn, solve and draw one problem into out/demo
 
 test: ## Run the quick tests
 	@tools/bootstrap plot io test
-	$(pytest) -m "not slow" $(ARGS)
+	$(pytest) --dist loadfile -m "not slow" $(ARGS)
 
 test-slow: ## Run the tests marked slow, within an hour
 	@tools/bootstrap plot io test
-	$(pytest) -m slow $(ARGS)
+	$(pytest) --dist loadgroup -m slow $(ARGS)
 
 # What the tests have compiled, examples and documents need not compile again.
 check: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
@@ -37,7 +38,7 @@ check: ## Check style, types, doctests, examples, documents, their site and the 
 	$(py) -m ruff format --check .
 	$(py) -m ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright
-	JAX_ENABLE_X64=1 $(pytest) -q --doctest-modules edgewise
+	JAX_ENABLE_X64=1 $(pytest) --dist loadfile -q --doctest-modules edgewise
 	$(py) tools/check_examples.py
 	$(py) tools/check_readme.py
 	$(py) tools/build_docs.py
