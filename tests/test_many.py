@@ -43,10 +43,13 @@ EIGHT = dataclasses.replace(
     parameters=ew.Box(a=(-0.1 * np.ones(8), 0.1 * np.ones(8))),
 )
 # Numbers of a family are no weights.
+PLACED = dataclasses.replace(SHAPES, family=ew.Translate(THREE, (2.0, 0.0)))
 MOVED = dataclasses.replace(
     WAVES, family=ew.Union([ew.Translate(THREE, (2.0, 0.0)), ew.Translate(ew.Ellipse(0.5, 0.7), (-1.0, 0.0))])
 )
-MODAL = {"DATA": DATA, "SHAPES": SHAPES, "WAVES": WAVES, "MOVED": MOVED}
+MODAL = {"DATA": DATA, "PLACED": PLACED, "SHAPES": SHAPES, "WAVES": WAVES, "MOVED": MOVED}
+# Two bodies in a wave take half a minute to compile.
+QUICK = [pytest.param(name, marks=pytest.mark.slow) if name in ("SHAPES", "MOVED") else name for name in MODAL]
 
 
 def modal(problem, **optimiser):
@@ -66,7 +69,7 @@ def network_of(problem, recipe):
     return build_network(problem, recipe, shape, sizes, jax.random.key(3))
 
 
-@pytest.mark.parametrize("name", MODAL)
+@pytest.mark.parametrize("name", QUICK)
 def test_a_step_that_stores_no_jacobian_is_that_of_the_jacobian(name):
     """J Jᵀ, J d and Jᵀ v by layers against plain automatic differentiation of what the same draw leaves."""
     problem = MODAL[name]
@@ -203,15 +206,9 @@ def test_what_is_seen_of_a_body_in_a_wave():
     assert np.allclose(frame.vector({"k": jnp.asarray(2.0), "angle": jnp.asarray(1.0)}), [-1 / 3, 0.0])
 
 
-# Numbers of a family are no weights; bodies in waves are slow to compile.
-READ = {**MODAL, "PLACED": dataclasses.replace(SHAPES, family=ew.Translate(THREE, (2.0, 0.0)))}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ("SHAPES", "MOVED") else n for n in READ]
-)
+@pytest.mark.parametrize("name", QUICK)
 def test_runs_of_many_parameters_are_read_again(name, tmp_path):
-    problem = READ[name]
+    problem = MODAL[name]
     operator = ew.fit(problem, modal(problem, steps=2), out=tmp_path / "run")
     again = ew.load(tmp_path / "run", problem)
     member = {key: value[0] for key, value in problem.parameters.sample(jax.random.key(5), 1).items()}
