@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 from training import adam, assert_same, single, tiny
@@ -182,12 +181,11 @@ def test_killed_by_the_machine(name, moments, tmp_path):
     whole = ew.fit(PROBLEM, recipe)
     # A run takes about so long from its first look on, so that some kills come early, some late.
     spans = np.random.default_rng(moments).uniform(0, max(0.3, whole.stats["seconds"]), moments)
-    cache = {"JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir}
     lost = 0
     for moment, span in enumerate(spans):
         path = tmp_path / str(moment)
         command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), name, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | cache) as child:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None and child.stdout.readline().strip()
             time.sleep(span)
             child.send_signal(signal.SIGKILL)
