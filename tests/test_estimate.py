@@ -210,6 +210,18 @@ def test_too_few_nodes_do_not_go_unseen(name, layer):
     assert solution.error_estimate().value >= jnp.max(jnp.where(jnp.isnan(error), jnp.inf, error))
 
 
+@pytest.mark.parametrize("layer", [ew.DoubleLayer, pytest.param(ew.SingleLayer, marks=pytest.mark.slow)])
+def test_a_boundary_that_bends_between_the_nodes_of_a_density_is_seen(layer):
+    # Its 7 teeth take 800 nodes to their last digit; the error with 192 is known all the same.
+    gear = ew.StarCurve(lambda s: 1 + 0.15 * jnp.tanh(2 * jnp.cos(7 * s)))
+    solution = ew.solve(
+        ew.Problem(gear, None, layer(LAPLACE), harmonic, "interior"), quadrature=ew.Kress(192), tol=1e-2
+    )
+    points = 0.999 * jax.vmap(gear.point)(jnp.linspace(0, 2 * np.pi, 400))
+    error = jnp.max(jnp.abs(solution(points) - jax.vmap(harmonic)(points)))
+    assert 1e-7 < error < solution.error_estimate().value < 20 * error
+
+
 def test_where_there_is_no_estimate():
     plate = dataclasses.replace(PROBLEMS["plate"], side="exterior", exact=None)
     quick = {"quadrature": ew.Kress(32), "t": 0.3}

@@ -15,6 +15,8 @@ The idea of moving the singularity to the parameter plane is that of L. af Klint
 quadrature of nearly singular line integrals in two and three dimensions by singularity swapping", BIT 61 (2021).
 """
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -43,6 +45,8 @@ class SmoothSource(AbstractSource):
     step: Float[Array, " k"]
     modes: Complex[Array, " n"]
     """Fourier coefficients of ζ = x + iy for the wave numbers of `wave_numbers(n)`."""
+    vague: Float[Array, ""]
+    """How far that series may be from the curve between its nodes."""
     is_hole: Bool[Array, ""]
     """Whether the curve runs clockwise."""
     density_nodes: int = eqx.field(static=True)
@@ -53,7 +57,9 @@ class SmoothSource(AbstractSource):
         self.x = boundary.x
         self.velocity = boundary.velocity
         self.step = boundary.weight / boundary.jacobian
-        self.modes = curve_modes(boundary.x[::CLOSE_OVERSAMPLING])
+        self.modes = curve_modes(boundary.x)
+        high = np.abs(wave_numbers(len(self.x))) >= 3 * len(self.x) // 8
+        self.vague = 2 * jnp.sum(jnp.abs(self.modes[high]))
         arm = self.x - self.x.mean(axis=0)
         self.is_hole = jnp.sum(arm[:, 0] * self.velocity[:, 1] - arm[:, 1] * self.velocity[:, 0]) < 0
 
@@ -69,9 +75,10 @@ class SmoothSource(AbstractSource):
 
     def weights(self, target: Array, left: bool) -> tuple[Weights, Array, Array]:
         tau, applies = preimage(self, target, self._reach)
-        # Within rounding of the curve a point belongs to either side, and takes the limit from the one asked for.
+        # As near to the curve as it is known, a point belongs to either side, and takes the limit from the one asked for.
         size, speed = jnp.max(jnp.abs(self.x)), jnp.min(jnp.linalg.norm(self.velocity, axis=-1))
-        on_boundary = applies & (jnp.abs(tau.imag) < 64 * jnp.finfo(self.x.dtype).eps * size / speed)
+        unsure = 64 * jnp.finfo(self.x.dtype).eps * size + self.vague
+        on_boundary = applies & (jnp.abs(tau.imag) < unsure / speed)
         on_left = jnp.where(on_boundary, left, tau.imag > 0)
         near = close_weights(self, target, tau, on_left)
         # Moved away where it is not used: at a node the plain rule divides by zero, and so would its derivatives.
@@ -101,9 +108,15 @@ def with_few_modes(source: SmoothSource) -> SmoothSource:
     modes = source.modes
     n = modes.shape[-1]
     highest = int(np.max(np.abs(wave_numbers(n)) * (np.asarray(modes) != 0), initial=1))
-    count = min(1 << (2 * highest + 1).bit_length(), n)
-    low = jnp.concatenate([modes[..., : count // 2], modes[..., n - count // 2 :]], axis=-1)
-    return eqx.tree_at(lambda s: s.modes, source, low)
+    return eqx.tree_at(lambda s: s.modes, source, lowest(modes, 1 << (2 * highest + 1).bit_length()))
+
+
+def lowest(modes: Complex[Array, "... n"], count: int) -> Complex[Array, "... m"]:
+    """An even number of modes, those of the lowest frequencies; all where there are no more."""
+    n = modes.shape[-1]
+    if count >= n:
+        return modes
+    return jnp.concatenate([modes[..., : count // 2], modes[..., n - count // 2 :]], axis=-1)
 
 
 def parameter_distance(source: SmoothSource, target: Float[Array, " 2"]) -> Float[Array, " n"]:
@@ -131,8 +144,11 @@ def preimage(
         return jax.lax.complex(tau.real, jnp.clip(tau.imag, -limit, limit))
 
     start = (2 * np.pi / n * nearest).astype(source.modes.dtype)
-    fixed = jax.lax.stop_gradient((source.modes, w))
-    tau = jax.lax.fori_loop(0, 8, lambda _, tau: newton(tau, *fixed), start)
+    modes, w_fixed = jax.lax.stop_gradient((source.modes, w))
+    # The modes that densities have lead near the root, all of them to it.
+    few = lowest(modes, source.density_nodes)
+    tau = jax.lax.fori_loop(0, 8, lambda _, tau: newton(tau, few, w_fixed), start)
+    tau = newton(tau, modes, w_fixed)
     converged = jnp.abs(_series(source.modes, tau, 0)[0] - w) < 1e-3 * jnp.abs(_series(source.modes, tau, 1)[1]) / n
     close = converged & (jnp.abs(tau.imag) < reach) & (distance[nearest] < limit)
     # At the root these steps change nothing but carry the first and second derivatives in curve and target.
@@ -198,8 +214,14 @@ def _divided_difference(modes: Array, step: Array, tau: Array) -> Array:
 
 
 def _series(modes: Array, tau: Array, order: int) -> list[Array]:
-    """ζ(τ) and its derivatives up to `order`, for complex τ."""
-    ik = jnp.asarray(1j * wave_numbers(modes.shape[0]), modes.dtype)
-    # Modes that were dropped must stay out even where the exponential overflows.
-    terms = modes * jnp.where(modes == 0, 0, jnp.exp(jnp.where(modes == 0, 0, ik * tau)))
-    return [jnp.sum(terms * ik**p) for p in range(order + 1)]
+    """ζ(τ) and its derivatives up to `order`, for complex τ within some reach / n of the real axis, where no term overflows."""
+    n = modes.shape[0]
+    # e^{ikτ} as a product of two from short tables, k = first + row · width + column: exponentials cost more than all else.
+    width = math.isqrt(n - 1) + 1
+    rows = -(-n // width)
+    shifted = jnp.fft.fftshift(modes)
+    ik = jnp.asarray(1j * np.fft.fftshift(wave_numbers(n)), modes.dtype)
+    terms = jnp.stack([jnp.pad(shifted * ik**p, (0, rows * width - n)).reshape(rows, width) for p in range(order + 1)])
+    along = jnp.exp(1j * tau * jnp.arange(width))
+    across = jnp.exp(1j * tau * (width * jnp.arange(rows) - n // 2))
+    return list(terms @ along @ across)
