@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import edgewise as ew
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.ranges import Interval
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.result import Code, Result
 from edgewise.solution import Solution

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.error_field import circle
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.plot_samples import MARGIN, box_around, grid_in
 from edgewise.potentials import Neumann
 from edgewise.potentials.surface_field import on_sphere_of

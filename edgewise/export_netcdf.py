@@ -9,7 +9,8 @@ from edgewise import __version__
 from edgewise.estimate import obeys_maximum
 from edgewise.export_table import AXES, Table, free_name, scalars
 from edgewise.files import write_by_name
-from edgewise.geometry.parameters import Angle, UserFunction
+from edgewise.geometry.named import UserFunction
+from edgewise.geometry.ranges import Angle
 from edgewise.problem import Problem
 
 if TYPE_CHECKING:

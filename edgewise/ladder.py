@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded, Kress

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import AbstractFamily, Boundary
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import PAIRS, Field, Quantity
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space

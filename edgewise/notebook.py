@@ -13,8 +13,9 @@ import jax
 import numpy as np
 
 from edgewise.geometry import AbstractFamily, Box
+from edgewise.geometry.named import Parameter
 from edgewise.geometry.outlines import outlines, patch_grids
-from edgewise.geometry.parameters import Interval, Parameter, in_words
+from edgewise.geometry.ranges import Interval, in_words
 from edgewise.precision import is_concrete
 
 EQUATIONS = {

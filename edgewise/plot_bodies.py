@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.geometry.named import bind
 from edgewise.geometry.outlines import patch_grids
-from edgewise.geometry.parameters import bind
 from edgewise.plot_samples import members_of
 from edgewise.plot_style import caption, caption_height, caption_row, matplotlib_or_words, titled
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgewise.geometry.named import bind, names_in
 from edgewise.geometry.outlines import outlines
-from edgewise.geometry.parameters import bind, names_in
 from edgewise.plot_bodies import bodies_figure, surface_density_figure
 from edgewise.plot_samples import box_around, members_of
 from edgewise.plot_style import MemberLines, in_decibels, loudest, titled

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 from scipy.ndimage import zoom
 
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.plot import field_figure
 from edgewise.plot_bodies import VIEW, eye_at
 from edgewise.plot_bodies import body_figure as body_figure

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.geometry.parameters import Parameter, in_words
+from edgewise.geometry.named import Parameter
+from edgewise.geometry.ranges import in_words
 from edgewise.potentials import AbstractWave, PlaneWave, PointSource
 
 if TYPE_CHECKING:

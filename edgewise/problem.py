@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary, Box
-from edgewise.geometry.parameters import Parameter, UserFunction, bind, names_in, number
+from edgewise.geometry.named import Parameter, UserFunction, bind, names_in, number
 from edgewise.notebook import box_in_words, card, equation_in_words, members_picture, wave_in_words
 from edgewise.potentials import (
     AbstractCondition,

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.evaluation import measure
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.learn.choices import recipe
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.operator import Operator

@@ -13,7 +13,7 @@ from edgewise.density import AbstractDensity, NodalDensity, PanelDensity
 from edgewise.error_field import circle
 from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, fields_in_space, misfit, misfits_in_space
 from edgewise.notebook import card, density_pictures, parameters_in_words

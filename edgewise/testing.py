@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry.parameters import names_in
+from edgewise.geometry.named import names_in
 from edgewise.kernels import AbstractKernel, Biharmonic, Helmholtz, Laplace, ModifiedHelmholtz
 from edgewise.kernels.kernel import dot
 from edgewise.learn.operator import Operator

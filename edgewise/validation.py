@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.geometry.checks import are_star_shaped, contains, cross_each_other, crosses_itself
-from edgewise.geometry.parameters import bind, check_positive
+from edgewise.geometry.named import bind, check_positive
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded, check_resolves
 from edgewise.quadrature.rule import next_even, sides

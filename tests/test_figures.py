@@ -20,7 +20,7 @@ from PIL import Image
 from edgewise import notebook, plot, plot_animation, plot_lines, plot_mosaic, plot_samples, plot_training
 from edgewise.cli import main
 from edgewise.density import NodalDensity
-from edgewise.geometry.parameters import in_words
+from edgewise.geometry.ranges import in_words
 from edgewise.plot_style import MemberLines, caption, titled
 from edgewise.result import Result
 

@@ -11,7 +11,7 @@ import scipy.special as sp
 import edgewise as ew
 from edgewise.geometry import AbstractSurface
 from edgewise.geometry.charts import grade
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.geometry.surface_checks import arrangement, clearance, closing_gap
 from edgewise.special import real_harmonics
 

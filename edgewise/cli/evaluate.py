@@ -22,7 +22,8 @@ from edgewise.cli.runs import (
 from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
 from edgewise.geometry import Box
-from edgewise.geometry.parameters import Interval, names_in
+from edgewise.geometry.named import names_in
+from edgewise.geometry.ranges import Interval
 from edgewise.learn.operator import Operator
 from edgewise.learn.progress import watched
 from edgewise.precision import enable_x64

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from edgewise.geometry import Box
-from edgewise.geometry.parameters import Angle, Direction, Interval, example
+from edgewise.geometry.ranges import Angle, Direction, Interval, example
 
 # Beyond this a count is a slip of the keyboard, and would end in a lack of memory instead of a message.
 MOST_MEMBERS = 10**6

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.files import make_folder
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.ranges import Interval
 
 
 def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str, option: str = "--out") -> None:

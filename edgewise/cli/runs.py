@@ -12,7 +12,7 @@ import numpy as np
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
 from edgewise.geometry import Box
-from edgewise.geometry.parameters import typical, written
+from edgewise.geometry.ranges import typical, written
 from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config

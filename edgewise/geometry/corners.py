@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.named import Parameter, number
 from edgewise.precision import is_concrete
 
 

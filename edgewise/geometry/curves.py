@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.parameters import UserFunction, number, positive
+from edgewise.geometry.named import UserFunction, number, positive
 
 
 class Curve(AbstractCurve):

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.charts import CUBE, disc, grade
-from edgewise.geometry.parameters import UserFunction, number, positive
+from edgewise.geometry.named import UserFunction, number, positive
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.special.elementary import polynomial
 

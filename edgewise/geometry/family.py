@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry.boundary import Boundary
-from edgewise.geometry.parameters import bind, names_in
+from edgewise.geometry.named import bind, names_in
 
 
 class AbstractFamily(eqx.Module):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.geometry.family import AbstractFamily, AbstractPlaneFamily
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.geometry.polyhedra import lattice
 from edgewise.geometry.surface import AbstractSurface
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.charts import grade, unit_vectors
-from edgewise.geometry.parameters import UserFunction, number, positive
+from edgewise.geometry.named import UserFunction, number, positive
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.special.harmonics import real_harmonics
 

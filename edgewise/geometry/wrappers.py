@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.named import Parameter, number
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.precision import is_concrete
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.named import Parameter, number
 from edgewise.kernels.kernel import AbstractKernel, check_dim
 from edgewise.precision import is_concrete
 from edgewise.special import i0_of_square, j0_of_square, k0_of_square, k0_regular, y0_regular

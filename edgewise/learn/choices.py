@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from edgewise.geometry import Angle, Box, Direction
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.kernels import Helmholtz
 from edgewise.learn.collocation import linear_names, rule_on
 from edgewise.learn.frame import wave_direction

@@ -10,7 +10,9 @@ from jaxtyping import Array, Inexact
 
 from edgewise import linear
 from edgewise.geometry import AbstractFamily, Boundary
-from edgewise.geometry.parameters import Angle, Box, Interval, names_in
+from edgewise.geometry.named import names_in
+from edgewise.geometry.parameters import Box
+from edgewise.geometry.ranges import Angle, Interval
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import AbstractWave, LayerPair
 from edgewise.problem import Problem

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface, Boundary, Direction
-from edgewise.geometry.parameters import Box, bind
+from edgewise.geometry.named import bind
+from edgewise.geometry.parameters import Box
 from edgewise.learn.collocation import System, Values
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.recipes import CollocationRecipe

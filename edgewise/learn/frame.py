@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry.parameters import Interval, Parameter, names_in
+from edgewise.geometry.named import Parameter, names_in
+from edgewise.geometry.ranges import Interval
 from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.potentials import PlaneWave

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from edgewise.geometry import Angle, Boundary, Box, Direction
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.ranges import Interval
 from edgewise.geometry.union import turn_of
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry.parameters import Interval
+from edgewise.geometry.ranges import Interval
 from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,

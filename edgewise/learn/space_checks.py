@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.learn.choices import turning_direction
 from edgewise.learn.inputs import ParameterInputs
 from edgewise.learn.recipes import Recipe

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.learn.inputs import Fixed, Superposition
 from edgewise.learn.networks import AbstractNetwork
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.named import Parameter, number
 from edgewise.special import interpolate
 
 

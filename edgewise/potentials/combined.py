@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import positive
+from edgewise.geometry.named import positive
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer, ModifiedHelmholtz
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import (

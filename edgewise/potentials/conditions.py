@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from edgewise.geometry import Boundary
-from edgewise.geometry.parameters import UserFunction, number
+from edgewise.geometry.named import UserFunction, number
 
 
 class AbstractCondition(eqx.Module):

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import AbstractFamily
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.kernels import AbstractKernel, Biharmonic
 from edgewise.potentials.representation import Side, Strengths
 from edgewise.precision import is_concrete

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import AbstractFamily
-from edgewise.geometry.parameters import bind
+from edgewise.geometry.named import bind
 from edgewise.kernels import AbstractKernel, Laplace
 from edgewise.kernels.kernel import dot, layer_of, slopes
 from edgewise.potentials.evaluate import PAIRS, Quantity

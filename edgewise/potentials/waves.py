@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry.parameters import Parameter, number
+from edgewise.geometry.named import Parameter, number
 from edgewise.kernels import AbstractKernel, Helmholtz
 from edgewise.precision import is_concrete
 
