@@ -114,7 +114,7 @@ def test_commands_about_operators_in_space(runs, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("ellipsoids", ["illuminated, 1 x 4 neurons", "position and normal", "targets (10 nodes along a side"]),
+        ("ellipsoids", ["illuminated, 1 layer of 4 neurons", "position and normal", "targets (10 nodes along a side"]),
         ("halfballs", ["revolved, 3 waves round the axis", "1 poles", "direction a unit vector"]),
     ],
 )

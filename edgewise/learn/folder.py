@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,10 @@ class Folder:
     def check(self, seed: int, resume: bool) -> None:
         """Refuses a folder of other files, and a run that is not to be continued, or was begun with another seed."""
         path = self.path
-        if path.exists():
+        # Unlike those of `Path`, these answer False for a name that no file can have.
+        if os.path.exists(path):
             make_folder(path)
-        found = present(path) if path.is_dir() else []
+        found = present(path) if os.path.isdir(path) else []
         if found and not resume:
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new folder, or continue "
