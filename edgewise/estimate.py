@@ -63,9 +63,16 @@ class ErrorEstimate(eqx.Module):
     """The factor from misfit to error, solved for; 1 by the maximum principle, on surfaces 2 for safety."""
 
     def __float__(self) -> float:
+        if np.ndim(self.value):
+            raise TypeError(f"This estimate has {len(self.value)} members; write `estimate.value`, or `estimate[0]`.")
         return float(self.value)
 
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
     def __getitem__(self, index: int) -> "ErrorEstimate":
+        if not np.ndim(self.value):
+            raise TypeError("This is the estimate of one member; write `estimate.value`, or `float(estimate)`.")
         return jax.tree_util.tree_map(lambda leaf: leaf[index], self)
 
     def __str__(self) -> str:

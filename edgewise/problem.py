@@ -20,6 +20,7 @@ from edgewise.potentials import (
     Dirichlet,
     DoubleLayer,
     Member,
+    PlaneWave,
     Side,
 )
 from edgewise.precision import complex_dtype
@@ -98,6 +99,12 @@ class Problem(eqx.Module):
             )
         self._check(at_infinity)
 
+    def _range_of(self, name: str) -> str:
+        """What a box may have for a parameter that is missing; for messages."""
+        if isinstance(self.data, PlaneWave) and name in names_in(self.data.direction):
+            return "ew.Angle()" if self.family.dim == 2 else f"ew.Direction({self.family.dim})"
+        return "(0.0, 1.0)"
+
     def _check(self, at_infinity: Any) -> None:
         known = set(self.parameters.names)
         for role, part, extra in (
@@ -111,7 +118,8 @@ class Problem(eqx.Module):
             missing = sorted(names_in(part) - known - extra)
             if missing:
                 listed = ", ".join(f"`{name}`" for name in missing)
-                boxed = ", ".join([*self.parameters.arguments(), *(f"{name}=(0.0, 1.0)" for name in missing)])
+                ranges = [f"{name}={self._range_of(name)}" for name in missing]
+                boxed = ", ".join([*self.parameters.arguments(), *ranges])
                 raise ValueError(
                     f"`{role}` names {listed}, which the parameters do not have: "
                     f"they are {', '.join(f'`{n}`' for n in self.parameters.names) or 'none'}. "

@@ -209,6 +209,10 @@ class Solution(eqx.Module):
             )
         return self.boundary.x.shape[0]
 
+    def __bool__(self) -> bool:
+        """Else it would be that of the length."""
+        return True
+
     def __getitem__(self, index: int) -> "Solution":
         length = len(self)
         if not isinstance(index, int | np.integer):

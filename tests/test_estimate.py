@@ -156,6 +156,17 @@ def test_an_estimate_of_a_batch_is_that_of_its_members_traced_or_not():
     assert repr(alone).startswith("ErrorEstimate(value=") and "bound=True" in repr(batch)
 
 
+def test_estimates_are_numbers():
+    solution = ew.solve(PROBLEMS["double layer"], t=jnp.array([0.3, 0.6]), quadrature=ew.Kress(32), tol=0.5)
+    both, one = solution.error_estimate(), solution[0].error_estimate()
+    assert f"{one:.3e}" == f"{float(one.value):.3e}" and f"{one}" == str(one)
+    assert solution and solution[0]
+    with pytest.raises(TypeError, match=r"has 2 members; write `estimate\.value`"):
+        float(both)
+    with pytest.raises(TypeError, match=r"of one member; write `estimate\.value`"):
+        one[0]
+
+
 def test_a_wrong_total_charge_counts():
     """It adds a logarithm, which on the curve may be small and far away is not."""
     circle = ew.Problem(ew.Ellipse(1.0, 1.0), None, ew.SingleLayer(LAPLACE), lambda x: x[0], "exterior")

@@ -54,6 +54,14 @@ ELLIPSOIDS = ew.Problem(
 MOVED = problem(ew.Translate(ew.Ellipse("a", 1.0), (1.0, 0.0)), SEMI_AXES)
 
 CASES = {
+    "ranges without names": (
+        lambda: ew.Box({"t": (1.0, 2.0)}),
+        ["by name", "got {'t': (1.0, 2.0)}", "`Box(t=(1.0, 2.0))`"],
+    ),
+    "a wave's angle that the box does not have": (
+        lambda: scattering(ew.PlaneWave("angle")),
+        ["`data` names `angle`", "they are `k`, `eta`", "angle=ew.Angle())`"],
+    ),
     "value outside the box": (
         lambda: ew.solve(problem(), t=2.3),
         ["got 2.3", r"[1.0, 2.0]", "`extrapolate=True`"],

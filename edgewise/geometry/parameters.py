@@ -35,7 +35,11 @@ class Box(eqx.Module):
 
     specs: tuple[tuple[str, Interval | Direction | Angle], ...] = eqx.field(static=True)
 
-    def __init__(self, **ranges: Any):
+    def __init__(self, *unnamed: Any, **ranges: Any):
+        if unnamed:
+            raise TypeError(
+                f"Ranges are given by name, got {unnamed[0]!r}. Write `Box(t=(1.0, 2.0))`, or `Box(**ranges)`."
+            )
         for name in ranges:
             if name in RESERVED:
                 raise ValueError(f"`{name}` cannot name a parameter: it means something else in calls. Rename it.")
