@@ -111,14 +111,18 @@ def has_total(path: Path) -> bool:
     return path.suffix.lower() in (".vtu", ".nc")
 
 
-def field_table(solution: Solution, points: np.ndarray, cells: Cells | None, errors: Any, *, total: bool) -> Table:
-    """The field of every member at points (..., d), and of a scattered wave the total field."""
+def field_table(
+    solution: Solution, points: np.ndarray, cells: Cells | None, errors: Any, *, bound: bool, total: bool
+) -> Table:
+    """The field of every member at points (..., d), and of a scattered wave the total field; `bound`, whether errors are proven."""
     values: dict[str, Any] = {"u": solution(points)}
     if total and isinstance(solution.problem.data, AbstractWave):
         values["total"] = values["u"] + solution.incident(points)
     arrays = {name: with_members(value, solution) for name, value in values.items()}
     known = None if errors is None else np.atleast_1d(np.asarray(errors))
-    return Table(solution.problem, parameters_of(solution), points, arrays, known, cells, solution.batched)
+    # Where nodes are too few to tell, an error is infinite, and nothing is proven.
+    proven = bound and known is not None and bool(np.all(np.isfinite(known)))
+    return Table(solution.problem, parameters_of(solution), points, arrays, known, proven, cells, solution.batched)
 
 
 def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
@@ -201,5 +205,7 @@ def _table(solution: Solution, points: Any, grid: int | None, estimate: bool, *,
     if grid is not None:
         points = grid_points(solution.boundary.x, grid, problem.side)
     points, cells = places(points, problem.family.dim)
-    errors = solution.error_estimate().value if estimate and refusal(problem) is None else None
-    return field_table(solution, points, cells, errors, total=total)
+    if not estimate or refusal(problem) is not None:
+        return field_table(solution, points, cells, None, bound=False, total=total)
+    found = solution.error_estimate()
+    return field_table(solution, points, cells, found.value, bound=found.bound, total=total)

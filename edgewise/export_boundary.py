@@ -31,7 +31,9 @@ def boundary_table(solution: Solution, closed: bool) -> Table:
     arrays = {name: np.stack([arrays[name] for _, arrays, _ in found]) for name in found[0][1]}
     points = np.stack([x for x, _, _ in found])
     parameters = parameters_of(solution)
-    return Table(solution.problem, parameters, points, arrays, None, cells, solution.batched, own_points=True)
+    return Table(
+        solution.problem, parameters, points, arrays, None, cells=cells, batched=solution.batched, own_points=True
+    )
 
 
 def closed_curves(components: int, nodes: int) -> Cells:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise import __version__
-from edgewise.estimate import obeys_maximum
 from edgewise.export_table import AXES, Table, free_name, scalars
 from edgewise.files import write_by_name
 from edgewise.geometry.named import UserFunction
@@ -44,7 +43,7 @@ def dataset(table: Table) -> "Dataset":
         coordinates[called] = (lead + extra, one(value), about)
     values = {name: (lead + axes, one(array), {"long_name": _meaning(name)}) for name, array in scalars(table).items()}
     if table.errors is not None:
-        sure = "bound of the" if obeys_maximum(table.problem) and table.problem.family.dim == 2 else "estimate of the"
+        sure = "bound of the" if table.bound else "estimate of the"
         values["error"] = (lead, one(table.errors), {"long_name": f"{sure} largest error of u over its domain"})
     return xarray.Dataset(values, coordinates, _about(table.problem))
 

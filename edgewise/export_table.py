@@ -51,6 +51,8 @@ class Table(NamedTuple):
     """(members, ...) in the shape of the points, vectors with d more; real or complex, NaN where there is no field."""
     errors: np.ndarray | None
     """What each member says of its error, (members,)."""
+    bound: bool = False
+    """Whether all of these are proven to be no less than the errors."""
     cells: Cells | None = None
     """How points are joined, where the shape of `points` does not say so."""
     batched: bool = False
@@ -88,6 +90,7 @@ def joined(tables: Sequence[Table]) -> Table:
         parameters=chained("parameters"),
         arrays=chained("arrays"),
         errors=None if first.errors is None else np.concatenate([np.asarray(table.errors) for table in tables]),
+        bound=all(table.bound for table in tables),
         points=np.concatenate([table.points for table in tables]) if first.own_points else first.points,
     )
 

@@ -16,6 +16,7 @@ import edgewise as ew
 from edgewise import export
 from edgewise.cli.points import read_points
 from edgewise.export_netcdf import dataset
+from edgewise.export_table import joined
 
 meshio = pytest.importorskip("meshio", reason='needs meshio, `pip install "edgewise[io]"`')
 xarray = pytest.importorskip("xarray", reason='needs xarray, `pip install "edgewise[io]"`')
@@ -70,6 +71,22 @@ def test_a_mesh_whose_error_is_not_known(tmp_path):
     mesh = meshio.read(ew.write(tmp_path / "gear.vtu", rough, grid=20))
     assert len(mesh.points) > 200 and np.all(np.isinf(mesh.point_data["error"]))
     np.testing.assert_array_equal(mesh.point_data["u"], rough(mesh.points[:, :2]))
+
+
+def test_a_file_says_bound_only_where_the_estimate_is_one():
+    corner = ew.Problem(
+        ew.Polygon([(0, 0), (1, 0), (0, 1)]), None, ew.SingleLayer(LAPLACE), lambda x: x[0] * x[1], "interior"
+    )
+    for solution, words in (
+        (solved("stars"), "bound"),
+        (ew.solve(corner, quadrature=ew.Graded(96)), "estimate"),
+    ):
+        assert solution.error_estimate().bound == (words == "bound")
+        assert ew.to_xarray(solution, grid=5).error.attrs["long_name"].startswith(f"{words} of the largest error")
+    # What is not finite proves nothing; and of several tables all must be proven.
+    star = solved("stars")[0]
+    tables = [export.field_table(star, np.zeros((1, 2)), None, e, bound=True, total=False) for e in (1.0, np.inf)]
+    assert [found.bound for found in (*tables, joined(tables))] == [True, False, False]
 
 
 @cases

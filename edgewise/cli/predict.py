@@ -11,13 +11,15 @@ from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
 from edgewise.cli.runs import at_option, choose_members, find, problem_option, too_few_nodes
-from edgewise.estimate import obeys_maximum, refusal
+from edgewise.estimate import refusal
 from edgewise.export import check_resolution, field_table, files_of, grid_points, has_total, is_mesh, places, save
 from edgewise.export_boundary import boundary_table
 from edgewise.export_table import joined
 from edgewise.learn.operator import Operator
 from edgewise.learn.progress import watched
+from edgewise.plot_samples import members_of
 from edgewise.precision import enable_x64
+from edgewise.solution import Solution
 
 # Members whose fields are evaluated at once.
 CHUNK = 32
@@ -64,10 +66,8 @@ def run(command: Any) -> None:
     fields, boundaries, refined = [], [], 0
     solutions = _solutions(operator, members, count, command.tol)
     for part in watched(solutions, count, not command.json, "member", lambda part: len(part) if part.batched else 1):
-        errors = None
-        if known:
-            errors = part.stats["error"] if command.tol else part.error_estimate().value
-        fields.append(field_table(part, points, cells, errors, total=has_total(command.out)))
+        errors, bound = _errors(part, command.tol) if known else (None, False)
+        fields.append(field_table(part, points, cells, errors, bound=bound, total=has_total(command.out)))
         refined += int(np.sum(part.stats["refined"])) if command.tol else 0
         if command.boundary:
             boundaries.append(boundary_table(part, closed=is_mesh(command.boundary)))
@@ -87,7 +87,7 @@ def run(command: Any) -> None:
         "values": values.size,
         "on_the_wrong_side": wrong,
         "error": None if errors is None else errors.tolist(),
-        "bound": obeys_maximum(problem),
+        "bound": field.bound,
         "refined": refined,
         "result": str(operator.result),
         "written": str(written[0]),
@@ -102,7 +102,7 @@ def run(command: Any) -> None:
     left_out = " and left out" if is_mesh(command.out) else ""
     print(f"{words}; {wrong} of {values.size} values are NaN{left_out}, on the wrong side of the boundary.")
     if errors is not None:
-        sure = "at most" if obeys_maximum(problem) and dim == 2 else "estimated as"
+        sure = "at most" if field.bound else "estimated as"
         above = int(np.sum(errors > (command.tol or np.inf)))
         refinement = _refined_words(refined, above, count, command.tol)
         told = (
@@ -126,6 +126,15 @@ def _outputs(command: Any) -> list[tuple[Path, str]]:
     if command.boundary == command.out:
         raise ValueError(f"`--out` and `--boundary` are both `{command.out}`; expected two files. Name another one.")
     return [(path, option) for path, option in given if path is not None]
+
+
+def _errors(part: Solution, tol: float | None) -> tuple[Any, bool]:
+    """What each member says of its error, and whether that is proven."""
+    if tol is None:
+        found = part.error_estimate()
+        return found.value, found.bound
+    # They are known already; whether they are proven, any member says for all.
+    return part.stats["error"], members_of(part)[0].error_estimate().bound
 
 
 def _refined_words(refined: int, above: int, count: int, tol: float | None) -> str:
