@@ -165,7 +165,18 @@ CALLS = {
     ),
     "kept": (["predict", "run", "--grid", "9", "--out", "kept.csv"], ["exists already", "--overwrite"], 1),
     "kept boundary": ([*GRID, "--boundary", "kept.csv"], ["`--boundary kept.csv` exists already", "--overwrite"], 1),
-    "one file for both": ([*GRID, "--boundary", "new.csv"], ["both `new.csv`", "two files"], 1),
+    "one file for both": ([*GRID, "--boundary", "new.csv"], ["both be written to `new.csv`", "two files"], 1),
+    "one file by two paths": ([*GRID, "--boundary", "run/../new.csv"], ["both be written to `new.csv`"], 1),
+    "one series for both": (
+        ["predict", "run", "--at", "t=1:2:3", "--grid", "9", "--out", "A.vtu", "--boundary", "A.VTU"],
+        ["both be written to `A.pvd`", "Name another one"],
+        1,
+    ),
+    "parameters apart": (
+        ["evaluate", "helmholtz-star", "--at", "a=0:0.2:3", "--at", "k=5"],
+        ['`b` is missing, got `--at "a=0:0.2:3"`', "Put all parameters of a member into one `--at`"],
+        1,
+    ),
     "a place that is none": (
         ["demo", "--out", "mine.py/demo"],
         ["mine.py/demo", "could not be made", "Name one in"],

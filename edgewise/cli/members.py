@@ -38,7 +38,7 @@ def parse_members(texts: Sequence[str], box: Box) -> tuple[dict[str, np.ndarray]
             raise ValueError(f'This problem has no parameters, got `--at "{texts[0]}"`. Leave `--at` out.')
         return {}, 1
     # Without `--at`, the one member that the defaults describe.
-    parts = [_parse(text, box) for text in texts] or [(_filled(None, {}, box), 1)]
+    parts = [_parse(text, box, alone=len(texts) == 1) for text in texts] or [(_filled(None, {}, box), 1)]
     count = sum(members for _, members in parts)
     _check_count(count, "`--at`")
     joined = {name: np.concatenate([_repeated(found[name], n, spec) for found, n in parts]) for name, spec in box.specs}
@@ -62,7 +62,7 @@ def check_seed(seed: int) -> None:
         raise ValueError(f"`--seed` must be a whole number from 0 to {2**32 - 1}, got {seed}. Write `--seed 0`.")
 
 
-def _parse(text: str, box: Box) -> tuple[dict[str, np.ndarray], int]:
+def _parse(text: str, box: Box, alone: bool) -> tuple[dict[str, np.ndarray], int]:
     """What one `--at` says: an array with a member axis where it gives a range, one value elsewhere."""
     if not text.strip():
         raise ValueError(f'`--at "{text}"` is empty; expected a member. {_write(box)}')
@@ -104,14 +104,17 @@ def _parse(text: str, box: Box) -> tuple[dict[str, np.ndarray], int]:
         listed = ", ".join(f"`{name}` has {count}" for name, count in counts.items())
         said = f"ranges run together and must have equal counts, but {listed}"
         _fail(text, said, "Make them equal, or pass one `--at` for every member.")
-    return _filled(text, found, box), next(iter(counts.values()), 1)
+    return _filled(text, found, box, alone), next(iter(counts.values()), 1)
 
 
-def _filled(text: str | None, found: dict[str, np.ndarray], box: Box) -> dict[str, np.ndarray]:
+def _filled(text: str | None, found: dict[str, np.ndarray], box: Box, alone: bool = True) -> dict[str, np.ndarray]:
     for name, spec in box.specs:
         if name not in found and spec.default is None:
             given = "got no `--at`" if text is None else f'got `--at "{text}"`'
-            raise ValueError(f"Parameter `{name}` is missing, {given}; expected {spec.expected}. {_write(box)}")
+            together = "" if alone else "Put all parameters of a member into one `--at`. "
+            raise ValueError(
+                f"Parameter `{name}` is missing, {given}; expected {spec.expected}. {together}{_write(box)}"
+            )
     return {name: found[name] if name in found else np.array(spec.default, float) for name, spec in box.specs}
 
 

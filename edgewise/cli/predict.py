@@ -36,12 +36,12 @@ def run(command: Any) -> None:
             f"`--tol` must be a positive number, the error that is allowed in the unit of the field, got {command.tol}"
         )
         raise ValueError(f"{said}. Write `--tol 1e-6`.")
-    for path, option in _outputs(command):
+    for path, option in _outputs(command, 1):
         check_output(path, command.overwrite, option=option)
     found = find(command)
     problem, dim = found.problem, found.problem.family.dim
     members, count = choose_members(command.at, problem.parameters, extrapolate=command.extrapolate)
-    for path, option in _outputs(command):
+    for path, option in _outputs(command, count):
         check_output(path, command.overwrite, count, option)
     if command.boundary and command.tol and count > CHUNK:
         raise ValueError(
@@ -78,7 +78,7 @@ def run(command: Any) -> None:
     values, errors = field.arrays["u"], field.errors
     wrong = int(np.sum(np.isnan(values)))
     shape = None if len(where) == 1 else ((count, *where) if count > 1 else where)
-    written = [files_of(path, count)[-1] for path, _ in _outputs(command)]
+    written = [files_of(path, count)[-1] for path, _ in _outputs(command, count)]
     report = {
         "run": command.run,
         "members": count,
@@ -120,12 +120,20 @@ def run(command: Any) -> None:
     )
 
 
-def _outputs(command: Any) -> list[tuple[Path, str]]:
-    """The files that were asked for, and the options that did."""
+def _outputs(command: Any, members: int) -> list[tuple[Path, str]]:
+    """The files that were asked for, and the options that did; refuses two that would write the same one for so many members."""
     given = [(command.out, "--out"), (command.boundary, "--boundary")]
-    if command.boundary == command.out:
-        raise ValueError(f"`--out` and `--boundary` are both `{command.out}`; expected two files. Name another one.")
-    return [(path, option) for path, option in given if path is not None]
+    given = [(path, option) for path, option in given if path is not None]
+    written: set[Path] = set()
+    for path, _ in given:
+        files = {file.resolve() for file in files_of(path, members)}
+        if files & written:
+            raise ValueError(
+                f"`--out {command.out}` and `--boundary {command.boundary}` would both be written to "
+                f"`{min(files & written).name}`; expected two files. Name another one."
+            )
+        written |= files
+    return given
 
 
 def _errors(part: Solution, tol: float | None) -> tuple[Any, bool]:
