@@ -1,6 +1,7 @@
 """Files for other programs: fields at points and on grids, boundaries with their densities, as CSV, NPZ, VTU or netCDF."""
 
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,10 @@ def write(
         estimate: Whether to say how wrong the field is, where that is known.
         overwrite: Allows files to be replaced.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f'`write` takes the file first, got {type(path).__name__}. Write `ew.write("field.vtu", solution, grid=200)`.'
+        )
     path = Path(path)
     check_ending(path)
     _check_solution(solution)
@@ -138,15 +143,22 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
                     f"The problem lies in the plane, but point {off[0]} of the mesh, counted from 0, is {points[off[0]].tolist()}. Set z to 0."
                 )
             points = points[:, :2]
+    if hasattr(points, "dtype") and np.iscomplexobj(points):
+        raise TypeError(
+            f"`points` must be real, got {points.dtype}. Stack the coordinates: `np.stack([x, y], axis=-1)`."
+        )
     try:
-        points = np.asarray(points, float)
+        # What a mask hides is no point.
+        points = np.ma.asarray(points, float).filled(np.nan)
     except (TypeError, ValueError):
         raise TypeError(
             f"`points` must be an array of real numbers or a mesh of meshio's, got {type(points).__name__}. Of another mesh, write "
             "`points=mesh.points`."
         ) from None
+    if not points.size:
+        raise ValueError(f"`points` has shape {points.shape}: no points; give at least one, of shape (m, {dim}).")
     points = points[None] if points.ndim == 1 else points
-    if not 2 <= points.ndim <= 4 or points.shape[-1] != dim or not points.size:
+    if not 2 <= points.ndim <= 4 or points.shape[-1] != dim:
         grids = "(ny, nx, 2)" if dim == 2 else "(ny, nx, 3) or (nz, ny, nx, 3)"
         raise ValueError(
             f"`points` has shape {points.shape}; expected (m, {dim}), or {grids} for a grid. Write `points.reshape(-1, {dim})`."

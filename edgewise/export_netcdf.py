@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise import __version__
-from edgewise.export_table import AXES, Table, free_name, scalars
+from edgewise.export_table import AXES, TAKEN, Table, free_name, scalars
 from edgewise.files import write_by_name
 from edgewise.geometry.named import UserFunction
 from edgewise.geometry.ranges import Angle
@@ -35,9 +35,10 @@ def dataset(table: Table) -> "Dataset":
     def one(array: np.ndarray) -> np.ndarray:
         return array if table.batched else array[0]
 
+    names = {name: free_name(name) for name in table.parameters}
     for name, value in table.parameters.items():
-        called = free_name(name)
-        extra = tuple(f"{called}_{i}" for i in range(value.ndim - 1))
+        called = names[name]
+        extra = tuple(free_name(f"{called}_{i}", TAKEN.union(names.values())) for i in range(value.ndim - 1))
         spec = dict(table.problem.parameters.specs)[name]
         about = {"long_name": f"parameter {name}"} | ({"units": "rad"} if isinstance(spec, Angle) else {})
         coordinates[called] = (lead + extra, one(value), about)
@@ -103,9 +104,10 @@ def xarray_or_words() -> Any:
     """Imported when a dataset is asked for: an extra, and slow to load."""
     try:
         import h5netcdf  # noqa: F401
+        import h5py  # noqa: F401
         import xarray
     except ImportError:
         raise ImportError(
-            'Datasets and netCDF files need xarray and h5netcdf, which are not installed. Run `pip install "edgewise[io]"`.'
+            'Datasets and netCDF files need xarray, h5netcdf and h5py, which are not all installed. Run `pip install "edgewise[io]"`.'
         ) from None
     return xarray

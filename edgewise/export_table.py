@@ -1,6 +1,6 @@
 """Values at points, of one member or several: what every format is written from, and the two that are plain columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -31,6 +31,7 @@ TAKEN = frozenset(
     ]
     + [f"density{part}" for part in ("", "_re", "_im", "_0", "_1")]
     + [f"normal_{axis}" for axis in AXES]
+    + [f"axis_{i}" for i in range(len(AXES))]
     + ["file", "allow_pickle", "shape"]
 )
 ROWS_AT_ONCE = 100_000
@@ -123,13 +124,15 @@ def scalars(table: Table) -> dict[str, np.ndarray]:
     return found
 
 
-def free_name(name: str) -> str:
+def free_name(name: str, taken: Set[str] = TAKEN) -> str:
     """The name of a parameter in a file.
 
     >>> free_name("t"), free_name("u")
     ('t', 'parameter_u')
     """
-    return f"parameter_{name}" if name in TAKEN else name
+    while name in taken:
+        name = f"parameter_{name}"
+    return name
 
 
 def columns(table: Table) -> dict[str, np.ndarray]:
@@ -143,9 +146,7 @@ def columns(table: Table) -> dict[str, np.ndarray]:
     if members > 1:
         for name, value in table.parameters.items():
             for index in np.ndindex(value.shape[1:]):
-                column = free_name("_".join([name, *map(str, index)]))
-                while column in found:
-                    column = f"parameter_{column}"
+                column = free_name("_".join([name, *map(str, index)]), TAKEN | found.keys())
                 found[column] = np.repeat(value[(slice(None), *index)], count)
     for axis, coordinate in zip(AXES, np.moveaxis(table.points, -1, 0), strict=False):
         found[axis] = coordinate.ravel() if table.own_points else np.tile(coordinate.ravel(), members)

@@ -1,5 +1,6 @@
 """Fields in files for other programs: the numbers that come back are those of the solution."""
 
+import dataclasses
 import itertools
 import re
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from exported import BALL, CUBE, X, Z, body, cases, solved, table
+from exported import BALL, CUBE, STAR, X, Z, body, cases, solved, table
 from members import LAPLACE, entire
 
 import edgewise as ew
@@ -217,8 +218,15 @@ def test_names_of_axes():
     assert cut.u.dims == ("member", "z", "x") and cut.y.dims == () and float(cut.y) == 0.5
     np.testing.assert_array_equal(cut.x, X)
     r, angle = np.meshgrid([0.1, 0.2], [0.0, 0.5, 1.0])
-    polar = dataset(table(np.ones((1, 3, 2)), np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1)))
+    round_about = np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1)
+    polar = dataset(table(np.ones((1, 3, 2)), round_about))
     assert polar.u.dims == polar.x.dims == ("axis_0", "axis_1")
+    # Parameters of that name keep out of their way, and of each other's.
+    box = ew.Box(t=(1.0, 2.0), axis=([0, 0], [1, 1]), axis_0=(0, 1))
+    named = dataclasses.replace(STAR, parameters=box)
+    both = dataset(table(np.ones((1, 3, 2)), round_about, problem=named, axis=[[0.1, 0.2]], axis_0=[0.3]))
+    assert both.u.dims == ("axis_0", "axis_1") and both.axis.dims == ("parameter_parameter_axis_0",)
+    assert float(both.parameter_axis_0) == 0.3
     assert dataset(table(np.ones((1, 3)))).u.dims == ("point",)
 
 
@@ -241,9 +249,13 @@ def test_what_cannot_be_written_is_said_before_anything_is_computed(tmp_path, mo
         (TypeError, "must be what `solve` or an operator returns, got str", lambda: ew.write("a.csv", "star")),  # pyright: ignore
         (ValueError, "both `points` and `grid`", lambda: ew.to_xarray(star, points, grid=9)),
         (ValueError, r"has shape \(2, 3\); expected \(m, 2\)", lambda: ew.to_xarray(star, np.zeros((2, 3)))),
-        (ValueError, r"has shape \(0, 2\)", lambda: ew.to_xarray(star, np.zeros((0, 2)))),
+        (ValueError, r"has shape \(0, 2\): no points; give at least one", lambda: ew.to_xarray(star, np.zeros((0, 2)))),
         (TypeError, r"got Grid\. Of another mesh, write `points=mesh\.points`", lambda: ew.to_xarray(star, Grid())),
         (ValueError, "not all finite", lambda: ew.to_xarray(star, points + np.nan)),
+        (ValueError, "not all finite", lambda: ew.to_xarray(star, np.ma.array(points, mask=[[0, 0], [0, 1]]))),
+        (TypeError, r"must be real, got complex128.*`np\.stack", lambda: ew.to_xarray(star, points + 0.1j)),
+        (TypeError, r'takes the file first, got Solution.*`ew\.write\("field\.vtu"', lambda: ew.write(star, "a.csv")),  # pyright: ignore
+        (TypeError, "takes the file first, got NoneType", lambda: ew.write(None, star)),  # pyright: ignore
         (
             ValueError,
             'No cell lies.*"interior".*others',
@@ -265,7 +277,9 @@ def test_what_cannot_be_written_is_said_before_anything_is_computed(tmp_path, mo
     assert not (tmp_path / "new.vtu").exists()
 
 
-@pytest.mark.parametrize(("name", "path"), [("meshio", "a.vtu"), ("xarray", "a.nc"), ("h5netcdf", "a.nc")])
+@pytest.mark.parametrize(
+    ("name", "path"), [("meshio", "a.vtu"), ("xarray", "a.nc"), ("h5netcdf", "a.nc"), ("h5py", "a.nc")]
+)
 def test_a_missing_extra_answers_with_its_pip_line(tmp_path, monkeypatch, name, path):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=re.escape('Run `pip install "edgewise[io]"`.')):
