@@ -1,4 +1,4 @@
-"""Names that are not quite right: which one was meant."""
+"""Words of messages: which name was meant, and how many there are of what."""
 
 import difflib
 from collections.abc import Iterable
@@ -16,3 +16,11 @@ def guess(name: str, known: Iterable[str], before: str = "") -> str:
     """
     close = nearest(name, known)
     return f" Did you mean `{before}{close}`?" if close else ""
+
+
+def counted(number: int, what: str) -> str:
+    """
+    >>> counted(1, "step"), counted(2, "step")
+    ('1 step', '2 steps')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"

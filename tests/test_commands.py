@@ -163,6 +163,7 @@ def test_info(here, said):
     assert report["problem"] == {"file": "mine.py:problem"} and report["box"] == {"t": "[0.0, 1.0]"}
     assert report["stats"]["weights"] > 100 and report["files"]["weights.safetensors"] > 1000
     out = said("info", "run")
+    assert "default, changed: network.p = 6, network.harmonics = 20, network.degree = 3" in out
     for words in ("mine.py:problem", "converged", "weights", "cpu", "config.json"):
         assert words in out
 

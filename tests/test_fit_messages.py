@@ -155,6 +155,7 @@ CASES = {
     "load of a number": (lambda: ew.load(3), ["`path`", "got 3", '`load("runs/mine")`']),
     "a list of presets": (lambda: ew.preset(["a"]), ["['a']", '`preset("laplace-star")`']),
     "no shipped operator": (lambda: ew.pretrained("moon"), ["'moon'", '`pretrained("laplace-star")`']),
+    "load of a file": (lambda: ew.load(__file__), ["A run is a folder", "` is a file. Check the path"]),
     "load of nothing": (lambda: ew.load("no/such/run"), ["`no/such/run` does not exist", "Check the path"]),
 }
 

@@ -84,7 +84,7 @@ CALLS = {
     "refused by fit": ([*TRAIN, "--recipe.collocation.nodes", "63"], ["must be even", "got 63", "Take 64"], 1),
     "corners": (["train", "mine.py:corners", "--out", "new", "--recipe", "paper"], ["paper's rules", "corners"], 1),
     "negative seed": ([*TRAIN, "--seed", "-1"], ["`--seed`", "got -1", "Write `--seed 0`"], 1),
-    "a run is there": (["train", "laplace-star", "--out", "run"], ["nothing is overwritten", "`--resume`"], 1),
+    "a run is there": (["train", "laplace-star", "--out", "run"], ["has a finished run", "Name a new folder"], 1),
     "another recipe": ([*RESUME, "--recipe.network.p", "8"], ["another recipe", "name a new folder"], 1),
     "another seed": ([*RESUME, "--seed", "5"], ["has seed 0, got 5", "Pass that seed"], 1),
     "another problem": (

@@ -7,6 +7,7 @@ from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.runs import find_run, name_of, shell_continuation
 from edgewise.learn.recipes import collocation_words, from_dict, network_words
 from edgewise.learn.runs import CONFIG, read_config, read_history
+from edgewise.names import counted
 from edgewise.presets import PRESETS, description
 
 
@@ -74,9 +75,9 @@ def _words(report: dict[str, Any]) -> str:
                 f"{_number(last.get('misfit'))} after step {last['step']}, how far the boundary equation is missed, relatively",
             )
         )
-    if "seconds" in stats:
+    if {"steps", "seconds"} <= stats.keys():
         device = f" on {stats['device']}" if "device" in stats else ""
-        lines.append(("time", f"{stats.get('steps')} steps, {stats['seconds']:.1f} s{device}"))
+        lines.append(("time", f"{counted(stats['steps'], 'step')}, {stats['seconds']:.1f} s{device}"))
     if report["errors"]:
         lines.append(("measured", "; ".join(f"{what}: {value:.3g}" for what, value in report["errors"].items())))
     lines.append(("made", f"by edgewise {report['edgewise']}" + (f", {report['date']}" if report["date"] else "")))

@@ -17,6 +17,7 @@ from edgewise.export_boundary import boundary_table
 from edgewise.export_table import joined
 from edgewise.learn.operator import Operator
 from edgewise.learn.progress import watched
+from edgewise.names import counted
 from edgewise.plot_samples import members_of
 from edgewise.precision import enable_x64
 from edgewise.solution import Solution
@@ -96,7 +97,7 @@ def run(command: Any) -> None:
     if command.json:
         print(to_json(report))
         return
-    words = f"{count} members at {math.prod(where)} points" if count > 1 else f"{math.prod(where)} points"
+    words = f"{count} members at " * (count > 1) + counted(math.prod(where), "point")
     if shape is not None:
         words += f", a grid of {' x '.join(map(str, reversed(where)))}, x running fastest"
     left_out = " and left out" if is_mesh(command.out) else ""

@@ -1,7 +1,7 @@
 """`--recipe.part.field value`: a recipe with some of its fields changed."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from edgewise.learn.recipes import Recipe
@@ -13,9 +13,12 @@ TRUTHS = {"true": True, "false": False}
 def change(recipe: Recipe, changes: Sequence[tuple[str, str]]) -> Recipe:
     """The recipe with the changes made: pairs of a field's path and a text. Whether values make sense, `fit` checks.
 
-    >>> change(Recipe("mine"), [("optimiser.steps", "500")]).optimiser.steps
-    500
+    Its name says what differs, wherever it is shown.
+
+    >>> change(Recipe("mine"), [("optimiser.steps", "500")]).name
+    'mine, changed: optimiser.steps = 500'
     """
+    before = recipe
     given: dict[str, str] = {}
     for path, text in changes:
         if path in given:
@@ -24,7 +27,17 @@ def change(recipe: Recipe, changes: Sequence[tuple[str, str]]) -> Recipe:
             )
         given[path] = text
         recipe = _change(recipe, path.split("."), text, path)
-    return recipe
+    changed = ", ".join(_differences(before, recipe))
+    return dataclasses.replace(recipe, name=f"{recipe.name}, changed: {changed}") if changed else recipe
+
+
+def _differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
+    for field in dataclasses.fields(old):
+        a, b = getattr(old, field.name), getattr(new, field.name)
+        if dataclasses.is_dataclass(a):
+            yield from _differences(a, b, f"{where}{field.name}.")
+        elif a != b:
+            yield f"{where}{field.name} = {_word(b)}"
 
 
 def _change(part: Any, names: list[str], text: str, path: str) -> Any:

@@ -19,8 +19,9 @@ from edgewise.learn.fit import prepare
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.operator import Operator
-from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words
+from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words, steps_words
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
+from edgewise.names import counted
 from edgewise.precision import enable_x64
 from edgewise.problem import Problem
 
@@ -70,17 +71,15 @@ def _choices(command: Any, problem: Problem) -> tuple[Recipe, int]:
 
 
 def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
-    optimiser = chosen.optimiser
     ranges = ranges_in_words(dict(problem.parameters.specs))
     there = (command.out / CONFIG).is_file()
     state = "" if not command.resume else " (continued)" if there else " (new: nothing to continue there)"
-    changed = f", changed: {', '.join(f'{path} = {text}' for path, text in command.changes)}" * bool(command.changes)
     return "\n".join(
         [
             f"problem   {command.problem}: {problem.representation.kernel.name}, {problem.side}{'; ' * bool(ranges)}{ranges}",
-            f"recipe    {chosen.name}{changed}; seed {seed}, {chosen.dtype}",
+            f"recipe    {chosen.name}; seed {seed}, {chosen.dtype}",
             f"network   {network_words(chosen)}",
-            f"trained   on {collocation_words(chosen)}, at most {optimiser.steps} steps of {optimiser.name}",
+            f"trained   on {collocation_words(chosen)}, {steps_words(chosen)}",
             f"device    {jax.devices()[0].device_kind}",
             f"folder    {command.out}{state}",
             *_time_before(command.problem),
@@ -120,7 +119,7 @@ def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> s
         )
     if {"steps", "seconds", "weights", "device"} <= stats.keys():
         lines.append(
-            f"training  {stats['steps']} steps, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}"
+            f"training  {counted(stats['steps'], 'step')}, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}"
         )
     return "\n".join(
         [

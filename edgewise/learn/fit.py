@@ -25,6 +25,7 @@ from edgewise.learn.progress import Progress
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import is_text
 from edgewise.learn.training import AnyTraining, training_for
+from edgewise.names import counted
 from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 from edgewise.validation import check_curves, check_numbers
@@ -38,6 +39,8 @@ SHARE = 0.1
 RETRIES = 5
 # A loss that grew so much since its least has diverged, though it is finite.
 EXPLOSION = 1e6
+# Why a run ended that might have gone on.
+ALL_STEPS = "these are all steps of the recipe"
 # Seconds between two states written to the run's folder.
 SAVE_EVERY = 10.0
 
@@ -284,7 +287,7 @@ class _Run:
         if "damping" in self.state and self.recipe.network.kind != "revolved" and self._stands_still():
             return self._verdict("neither that nor the loss falls any more")
         if self.step >= self.recipe.optimiser.steps:
-            return self._verdict("these are all steps of the recipe")
+            return self._verdict(ALL_STEPS)
         return None
 
     def _stands_still(self) -> bool:
@@ -296,17 +299,19 @@ class _Run:
 
     def _verdict(self, why: str) -> FitResult:
         tol = self.recipe.validation.tol
-        seen = f"the boundary equation holds to {self.best_error:.1e} (relative) on members it was not trained on"
-        ended = f"ended after {self.step} step{'s' * (self.step != 1)}: {why}"
-        if self.best_error <= tol:
-            return FitResult("converged", f"converged: {seen}; {ended}")
-        is_stochastic = self.recipe.optimiser.name == "stochastic"
-        more = "`optimiser.steps` or `network.neurons`"
-        more = more if is_stochastic else "`collocation.nodes`, `network.harmonics` or `collocation.members`"
-        return FitResult(
-            "unconverged",
-            f"not converged: {seen}, expected {tol:.0e}; {ended}. Use more {more}, or a smaller box",
+        seen = (
+            f"the boundary equation holds to {self.best_error:.1e} (relative) on members it was not trained on, expected {tol:.0e} "
+            f"or less; ended after {counted(self.step, 'step')}: {why}"
         )
+        if self.best_error <= tol:
+            return FitResult("converged", f"converged: {seen}")
+        if self.recipe.optimiser.name == "stochastic":
+            more = "`optimiser.steps` or `network.neurons`"
+        elif why == ALL_STEPS:
+            more = "`optimiser.steps`"
+        else:
+            more = "`collocation.nodes`, `network.harmonics` or `collocation.members`"
+        return FitResult("unconverged", f"not converged: {seen}. Use more {more}, or a smaller box")
 
     def operator(self, result: FitResult) -> Operator:
         best = min(self.history, key=lambda record: record["misfit"], default={})

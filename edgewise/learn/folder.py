@@ -1,5 +1,6 @@
 """The folder of a run while it trains: ready for the next step at every moment, whatever happens to the program."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -62,6 +63,8 @@ class Folder:
             make_folder(path)
         found = present(path) if os.path.isdir(path) else []
         if found and not resume:
+            if _is_finished(path):
+                raise FileExistsError(f"`{path}` has a finished run in it; nothing is overwritten. Name a new folder.")
             raise FileExistsError(
                 f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new folder, or continue "
                 "the run there with `resume=True` (`--resume`)."
@@ -135,6 +138,13 @@ class Folder:
                 "a new folder."
             )
         compare(problem, self.config, self.path)
+
+
+def _is_finished(path: Path) -> bool:
+    """Whether there is a run that needs no more training; what cannot be read is none."""
+    with contextlib.suppress(ValueError, OSError):
+        return read_config(path)["status"] == "finished"
+    return False
 
 
 def _difference(stored: Any, given: Any, where: str = "recipe") -> str:

@@ -4,6 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from edgewise.names import counted
+
 
 @dataclasses.dataclass(frozen=True)
 class NetworkRecipe:
@@ -114,8 +116,7 @@ class Recipe:
         >>> print(Recipe("mine", NetworkRecipe(harmonics=40)))
         recipe mine: deeponet, 2 layers of 20 neurons (tanh), parameters as 16 numbers, boundary by 40 harmonics; 16 members x 192 nodes (kress), at most 60 steps of gauss-newton
         """
-        steps = f"at most {self.optimiser.steps} steps of {self.optimiser.name}"
-        return f"recipe {self.name}: {network_words(self)}; {collocation_words(self)}, {steps}"
+        return f"recipe {self.name}: {network_words(self)}; {collocation_words(self)}, {steps_words(self)}"
 
 
 def network_words(chosen: Recipe) -> str:
@@ -134,17 +135,22 @@ def network_words(chosen: Recipe) -> str:
     }[network.features]
     # One gives a value, the other its harmonics.
     code = "" if network.kind in ("illuminated", "modal") else f" parameters as {network.p} numbers,"
-    size = f"{network.layers} layer{'s' * (network.layers > 1)} of {network.neurons} neurons"
+    size = f"{counted(network.layers, 'layer')} of {counted(network.neurons, 'neuron')}"
     return f"{network.kind}, {size} ({network.activation}),{code} boundary by {sees}"
+
+
+def steps_words(chosen: Recipe) -> str:
+    """How long it is trained."""
+    return f"at most {counted(chosen.optimiser.steps, 'step')} of {chosen.optimiser.name}"
 
 
 def collocation_words(chosen: Recipe) -> str:
     """What it is trained on."""
     collocation = chosen.collocation
     if collocation.rule == "duffy":
-        return f"{collocation.members} members x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
+        return f"{counted(collocation.members, 'member')} x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
     fresh = " a step" if chosen.network.kind == "modal" or chosen.optimiser.name == "adam" else ""
-    return f"{collocation.members} members{fresh} x {collocation.nodes} nodes ({collocation.rule})"
+    return f"{counted(collocation.members, 'member')}{fresh} x {collocation.nodes} nodes ({collocation.rule})"
 
 
 # Least and most of what a recipe may ask for; the most keep a stored recipe from asking for all the memory there is.

@@ -155,7 +155,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """What a run says of itself, checked for being that."""
     file = path / CONFIG
     if not file.is_file():
-        there = "has none" if path.is_dir() else "does not exist"
+        there = "has none" if path.is_dir() else "is a file" if path.exists() else "does not exist"
         raise FileNotFoundError(
             f"A run is a folder with {CONFIG}; `{path}` {there}. Check the path, or train one there."
         )
