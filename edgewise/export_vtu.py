@@ -1,5 +1,8 @@
 """VTU files, as ParaView reads them: one of every member, and a collection of several."""
 
+import contextlib
+import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,10 @@ def write_vtu(paths: Sequence[Path], table: Table) -> None:
     for path, parts in zip(paths, meshes, strict=False):
         write_by_name(path, lambda name, parts=parts: meshio.vtu.write(name, meshio.Mesh(*parts)))
     if len(paths) > len(meshes):
+        before = _series(paths[-1])
         write_text(paths[-1], _collection(paths[:-1], times(table)))
+        for path in before.difference(paths):
+            path.unlink(missing_ok=True)
 
 
 def grid_cells(points: np.ndarray) -> Cells:
@@ -91,6 +97,15 @@ def _mesh(table: Table, cells: Cells, member: int) -> tuple[np.ndarray, Cells, d
 def _in_space(vectors: np.ndarray) -> np.ndarray:
     """With a third component: the format knows no plane."""
     return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1]))))
+
+
+def _series(collection: Path) -> set[Path]:
+    """The members that an older collection names; not what else it may name, which is another's."""
+    member = re.compile(rf"{re.escape(collection.stem)}_\d+\.(?i:vtu)")
+    with contextlib.suppress(OSError, ElementTree.ParseError):
+        names = [entry.get("file", "") for entry in ElementTree.parse(collection).iter("DataSet")]
+        return {collection.with_name(name) for name in names if member.fullmatch(name)}
+    return set()
 
 
 def _collection(paths: Sequence[Path], times: np.ndarray) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import edgewise as ew
-from edgewise import plot
+from edgewise import __main__, plot
 from edgewise.cli import COMMANDS, demo, doctor, evaluate, main, reproduce
 from edgewise.cli.evaluate import error_table
 from edgewise.cli.grammar import complaint, grammar_of
@@ -186,6 +186,16 @@ def test_an_interruption_says_what_was_kept(args, kept, tmp_path, capsys, monkey
     assert main([*args, "--out", str(tmp_path)]) == 130
     assert f"edgewise: interrupted; {kept}." in capsys.readouterr().err.replace(", `edgewise train`", ".")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interruption_while_the_command_is_imported(capsys, monkeypatch):
+    class Slow:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "edgewise.cli", Slow())
+    assert __main__.main() == 130
+    assert capsys.readouterr().err == "\nedgewise: interrupted; nothing was written.\n"
 
 
 def test_an_error_that_is_not_known_is_said_in_words():

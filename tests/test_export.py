@@ -186,6 +186,20 @@ def test_a_series_runs_over_the_parameter(tmp_path):
         assert all((tmp_path / entry["file"]).is_file() for entry in listed)
 
 
+def test_a_shorter_series_leaves_nothing_of_a_longer_one(tmp_path):
+    export.save(tmp_path / "s.vtu", table(np.ones((11, 3)), t=np.arange(11)))
+    pvd = tmp_path / "s.pvd"
+    # Names that are not of the series stay, also if the collection has them.
+    for name in ("s_x.vtu", "other_1.vtu"):
+        (tmp_path / name).write_text("mine")
+        pvd.write_text(pvd.read_text().replace("  </Coll", f'    <DataSet timestep="9" file="{name}"/>\n  </Coll'))
+    export.save(tmp_path / "s.vtu", table(np.ones((2, 3)), t=[0, 1]))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other_1.vtu", "s.pvd", "s_0.vtu", "s_1.vtu", "s_x.vtu"]
+    pvd.write_text("no XML")
+    export.save(tmp_path / "s.vtu", table(np.ones((2, 3)), t=[0, 1]))
+    assert len(list(ElementTree.parse(pvd).iter("DataSet"))) == 2
+
+
 def test_points_meshes_and_grids_of_ones_own(tmp_path):
     path = tmp_path / "field.vtu"
     points = np.array([[0.1, 0.2], [5.0, 5.0], [-0.2, 0.1]])

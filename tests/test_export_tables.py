@@ -94,7 +94,6 @@ def test_damaged_files_and_others_are_refused_with_words(tmp_path):
         "flipped.vtu": whole.replace(b'Name="Points"', b'Name="Points" NumberOfTuples="7"').replace(b"eJ", b"!!", 3),
         "cut.nc": data[: len(data) // 2],
         "text.nc": b"x,y\n0,0\n",
-        "empty.nc": b"",
     }.items():
         path = tmp_path / name
         path.write_bytes(content)
@@ -103,6 +102,10 @@ def test_damaged_files_and_others_are_refused_with_words(tmp_path):
             ValueError, match=rf"{name}` cannot be read as a {kind} file.*(save the mesh again|to_netcdf)"
         ):
             read_points(path, 2)
+    for name in ("empty.nc", "empty.vtu"):
+        (tmp_path / name).touch()
+        with pytest.raises(ValueError, match=rf"{name}` is empty; expected at least one point"):
+            read_points(tmp_path / name, 2)
     xarray.Dataset({"x": ("p", [1.0])}).to_netcdf(tmp_path / "one.nc")
     with pytest.raises(ValueError, match=r"has the variables x; expected x, y"):
         read_points(tmp_path / "one.nc", 2)

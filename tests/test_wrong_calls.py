@@ -4,6 +4,7 @@ A command line that cannot be read ends with 2, everything else that is refused 
 nothing is written.
 """
 
+import errno
 import json
 import shutil
 import sys
@@ -288,9 +289,13 @@ def test_an_error_under_json_is_words_on_standard_error(args, refused):
 
 
 def test_a_folder_that_must_not_be_written_to_is_refused_before_anything_is_computed(refused, monkeypatch):
-    monkeypatch.setattr(output.os, "access", lambda path, mode: False)
+    def refuse(**options):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(output.tempfile, "NamedTemporaryFile", refuse)
     for args in (GRID, PLOT):
-        assert "You may not write to the folder `.` of `--out new" in refused(args, 1)
+        said = refused(args, 1)
+        assert "Nothing can be written to the folder `.` of `--out new" in said and "Permission denied. Name" in said
 
 
 def test_an_extra_that_is_missing_is_named_with_its_pip_line(refused, monkeypatch):

@@ -3,14 +3,14 @@
 import ast
 import json
 import math
-import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from edgewise.files import make_folder
+from edgewise.files import UNFINISHED, make_folder, with_words
 from edgewise.geometry.ranges import Interval
 
 
@@ -28,10 +28,15 @@ def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: 
     if path.exists() and not overwrite:
         raise ValueError(f"`{option} {path}` exists already. Name another file, or pass --overwrite.")
     make_folder(path.parent)
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(
-            f"You may not write to the folder `{path.parent}` of `{option} {path}`. Name a file in another."
-        )
+    try:
+        # Whether this will work, nothing tells but trying.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", suffix=UNFINISHED):
+            pass
+    except OSError as error:
+        raise with_words(
+            error,
+            f"Nothing can be written to the folder `{path.parent}` of `{option} {path}`: {error.strerror or error}. Name a file in another.",
+        ) from error
 
 
 def to_json(value: Any) -> str:

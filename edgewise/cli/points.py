@@ -29,6 +29,8 @@ def read_points(path: Path, dim: int) -> Any:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise ValueError(f"The file of points `{path}` {what}. Name a {NAMES} file.")
+    if not path.stat().st_size:
+        raise ValueError(f"The file of points `{path}` is empty; expected at least one point. Save the points again.")
     read = {".csv": _read_csv, ".npz": _read_npz, ".vtu": _read_vtu, ".nc": _read_netcdf}[path.suffix.lower()]
     points = read(path, dim)
     if not len(getattr(points, "points", points)):
