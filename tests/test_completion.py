@@ -18,7 +18,9 @@ ROOT = Path(__file__).parent.parent
 OFFERED = {
     "tr": "train",
     "train laplace-s": "laplace-shapes laplace-star",
-    "train m": "mine.py",
+    "train m": "mine.py mesh",
+    "train laplace-star.gif": "",
+    "evaluate laplace-star --problem m": "mine.py mesh",
     "train mine.py :": "problem plate make_waves",
     "train mine.py : p": "problem plate",
     "train mine.py:pr": "mine.py:problem",
@@ -67,7 +69,10 @@ def script(capsys):
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_offers_what_fits(script, tmp_path):
-    (tmp_path / "runs").mkdir()
+    for folder in ("runs", "mesh"):
+        (tmp_path / folder).mkdir()
+    for file in ("mesh.vtu", "laplace-star.gif"):
+        (tmp_path / file).touch()
     (tmp_path / "points.csv").write_text("x = 1\n")
     (tmp_path / "mine.py").write_text(FILE)
     # A space at the end begins a new word.

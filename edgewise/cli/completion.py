@@ -35,7 +35,8 @@ BASH = """_edgewise() {{
   case "$kind" in
     flag) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
     RUN) COMPREPLY=($(compgen -W "{runs}" -- "$word") $(compgen -d -- "$word")) ;;
-    PROBLEM) COMPREPLY=($(compgen -W "{problems}" -- "$word") $(compgen -f -- "$word")) ;;
+    PROBLEM) COMPREPLY=($(compgen -W "{problems}" -- "$word") {python}) ;;
+    FILE.py:NAME) COMPREPLY=({python}) ;;
     {files}) COMPREPLY=($(compgen -f -- "$word")) ;;
     *"|"*) COMPREPLY=($(compgen -W "${{kind//|/ }}" -- "$word")) ;;
     *) COMPREPLY=() ;;
@@ -45,6 +46,8 @@ BASH = """_edgewise() {{
 }}
 complete -o filenames -F _edgewise edgewise
 """
+# Files of Python, and folders that may have some.
+PYTHON = """$(compgen -f -X '!*.py' -- "$word") $(compgen -d -- "$word")"""
 # What may be a problem in a file: what a line gives a value to, and functions without arguments.
 NAMES = r"s/^([A-Za-z][A-Za-z0-9_]*)(: [^=]*)? *= .*/\1/p; s/^def ([A-Za-z][A-Za-z0-9_]*)\(\).*/\1/p"
 # Where zsh has not begun to complete, it begins here; scripts of bash it then reads itself.
@@ -72,8 +75,9 @@ def bash() -> str:
         values="\n".join(values),
         runs=" ".join(runs()),
         problems=" ".join(problems()),
+        python=PYTHON,
         names=NAMES,
-        files="|".join(kind for kind in FILES if kind != "PROBLEM"),
+        files="|".join(kind for kind in FILES if kind not in ("PROBLEM", "FILE.py:NAME")),
     )
 
 
