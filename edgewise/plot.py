@@ -11,12 +11,15 @@ from edgewise.plot_lines import far_field_figure as far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
 from edgewise.plot_style import (
     FLOOR,
+    TITLE_PAD,
     brightest,
     caption,
     caption_height,
     caption_row,
     colour_bar,
+    few_marks,
     matplotlib_or_words,
+    settle,
     shown_range,
     titled,
 )
@@ -82,6 +85,7 @@ def field_figure(
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
         ax.set_ylabel("y")
+    settle(figure)
     return figure
 
 
@@ -96,17 +100,17 @@ def _draw_row(
     region = region_of(sample, side)
     if sample.truth is None or sample.error is None:
         image = draw_panel(row[0], sample, mesh, region, np.real(sample.value), values)
-        row[0].set_title("\n".join(filter(None, [solution_name, note])))
+        row[0].set_title("\n".join(filter(None, [solution_name, note])), pad=TITLE_PAD)
         colour_bar(figure, image, row[0], name)
         return
     draw_panel(row[0], sample, mesh, region, np.real(sample.truth), values, wave)
     image = draw_panel(row[1], sample, mesh, region, np.real(sample.value), values, wave)
-    row[0].set_title("truth")
-    row[1].set_title("\n".join(filter(None, [solution_name, note and f"says: {note}"])))
+    row[0].set_title("truth", pad=TITLE_PAD)
+    row[1].set_title("\n".join(filter(None, [solution_name, note and f"says: {note}"])), pad=TITLE_PAD)
     colour_bar(figure, image, row[1], name)
     error = np.maximum(sample.error, errors.vmin)
     image = draw_panel(row[2], sample, mesh, region, error, errors)
-    row[2].set_title(f"|error|, here up to {sample.error.max():.1e}")
+    row[2].set_title(f"|error|, here up to {sample.error.max():.1e}", pad=TITLE_PAD)
     colour_bar(figure, image, row[2], "|error|")
 
 
@@ -121,7 +125,9 @@ def _draw_wave(figure: "Figure", row: Any, sample: Samples, side: str, note: str
     ):
         image = ax.tripcolor(mesh, value, vmin=low, vmax=top, cmap=colours, shading="gouraud", rasterized=True)
         finish_panel(ax, sample, image, region_of(sample, side))
-        ax.set_title("total field" if ax is row[0] else "\n".join(filter(None, ["its absolute value", note])))
+        ax.set_title(
+            "total field" if ax is row[0] else "\n".join(filter(None, ["its absolute value", note])), pad=TITLE_PAD
+        )
         colour_bar(figure, image, ax, name)
 
 
@@ -150,7 +156,8 @@ def finish_panel(ax: "Axes", sample: Samples, image: Any, region: "Path") -> Non
     image.set_clip_path(region, ax.transData)
     for curve in sample.curves:
         ax.plot(*curve.T, color="black", linewidth=1.1, solid_capstyle="round")
-    ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
+    ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal", anchor="N")
+    few_marks(ax)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 

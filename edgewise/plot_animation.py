@@ -11,7 +11,16 @@ from edgewise.plot import draw_panel, region_of
 from edgewise.plot_lines import boundary_figure, density_figure, far_field_figure
 from edgewise.plot_samples import Samples, members_of, sample_field
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import brightest, caption, caption_height, colour_bar, matplotlib_or_words, shown_range, titled
+from edgewise.plot_style import (
+    brightest,
+    caption,
+    caption_height,
+    colour_bar,
+    matplotlib_or_words,
+    settle,
+    shown_range,
+    titled,
+)
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -132,8 +141,10 @@ def save_film(
     palette = None if colours is None else _palette(colours)
     canvas, frames = FigureCanvasAgg(figure), []
     for _ in shots:
+        if figure.get_layout_engine() is not None:
+            settle(figure)
+            figure.set_layout_engine("none")
         canvas.draw()
-        figure.set_layout_engine("none")
         picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
         palette = palette or picture.quantize(256, method=Image.Quantize.MAXCOVERAGE)
         frames.append(picture.quantize(palette=palette, dither=Image.Dither.NONE))

@@ -21,6 +21,10 @@ MOST_NAMES = 8
 STYLES = ("-", "--", "-.", (0, (1, 1.2)))
 # Letters that fit into an inch of text of the usual size.
 LETTERS = 11.5
+# A panel shorter than this part of its other side has one mark along it, and a colour bar that is higher.
+SHORT = 1 / 8
+# Points from a panel to its title: above the highest mark of a colour bar, which may reach under it.
+TITLE_PAD = 9
 
 
 def matplotlib_or_words() -> Any:
@@ -94,7 +98,7 @@ def caption_row(ax: "Axes", words: str, lines: int = 1) -> None:
     # title would undo where it is.
     text = ax.set_title(words, loc="left", fontsize="medium")
     figure: Any = ax.figure
-    points = 6 + 1.25 * lines * matplotlib.rcParams["font.size"] * 1.2
+    points = TITLE_PAD + 1.25 * lines * matplotlib.rcParams["font.size"] * 1.2
     up = matplotlib.transforms.ScaledTranslation(0, points / 72, figure.dpi_scale_trans)
     text.set_transform(ax.transAxes + up)
 
@@ -105,14 +109,18 @@ def caption_height(words: str) -> float:
 
 
 def colour_bar(figure: "Figure", image: Any, axes: Any, label: str) -> None:
-    """Beside one panel and as high as that, whatever its shape, or beside several; with a few marks."""
+    """Beside one panel and as high as that, unless it is flat, or beside several; with a few marks."""
     matplotlib = matplotlib_or_words()
     first, *others = np.ravel(axes)
     # The layout would make a bar as high as the place for the panel, of which equal units may leave a part empty.
     if others:
         bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02, aspect=30)
     else:
-        bar = figure.colorbar(image, cax=first.inset_axes((1.03, 0, 0.04, 1)))
+        height = max(1.0, SHORT / first.get_data_ratio()) if first.get_aspect() == 1 else 1.0
+        # Inches across, so that bars of narrow panels are seen.
+        right = matplotlib.transforms.ScaledTranslation(1, 0, first.transAxes)
+        place = matplotlib.transforms.blended_transform_factory(figure.dpi_scale_trans + right, first.transAxes)
+        bar = figure.colorbar(image, cax=first.inset_axes((0.09, 0, 0.12, height), transform=place))
     if not isinstance(image.norm, matplotlib.colors.LogNorm):
         bar.locator = matplotlib.ticker.MaxNLocator("auto", steps=[1, 2, 5, 10])
         bar.update_ticks()
@@ -121,6 +129,20 @@ def colour_bar(figure: "Figure", image: Any, axes: Any, label: str) -> None:
     else:
         bar.set_label(label)
     bar.outline.set_linewidth(0.6)
+
+
+def few_marks(ax: "Axes") -> None:
+    """One mark along the short side of a narrow or flat panel of equal units, where two would run into each other."""
+    matplotlib = matplotlib_or_words()
+    for axis, part in ((ax.xaxis, 1 / ax.get_data_ratio()), (ax.yaxis, ax.get_data_ratio())):
+        if part < SHORT:
+            axis.set_major_locator(matplotlib.ticker.FixedLocator([np.mean(axis.get_view_interval())]))
+
+
+def settle(figure: "Figure") -> None:
+    """Lays a figure out until its texts have room: panels of equal units need a few passes, and a file is drawn after one."""
+    for _ in range(4):
+        figure.get_layout_engine().execute(figure)  # pyright: ignore
 
 
 class MemberLines:

@@ -16,8 +16,7 @@ def drawn_texts(figure):
             found.append((text.get_text(), text.get_window_extent(renderer)))
         return draw(text, renderer, *args, **kwargs)
 
-    # Once for the layout, once to look at.
-    canvas.draw()
+    # Once, as a file is written: drawn again, panels of equal units have another layout.
     with mock.patch.object(Text, "draw", record):
         canvas.draw()
     return found

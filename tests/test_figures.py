@@ -107,6 +107,19 @@ def test_a_box_is_what_is_shown(waves, ellipses):
         assert np.allclose(sample.box[1] - sample.box[0], size + 2 * room * size.max())
 
 
+@pytest.mark.parametrize("width, height", [(11, 7), (4, 1), (40, 1), (6, 6), (0.2, 10)])
+def test_pictures_of_any_shape_have_room_for_their_words(waves, ellipses, width, height):
+    """And for bars of a tenth of an inch, whatever is left for the panel."""
+    corners = [(-width / 2, 2 - height / 2), (width / 2, 2 + height / 2)]
+    for solution in (waves if width == height else waves[1], ellipses[1]):
+        samples = plot.sample_field(solution, 12, 40, corners)
+        figure = plot.field_figure(solution, samples=samples, estimate=False)
+        check_texts(figure)
+        for bar in bars_of(figure):
+            across, up = bar.get_window_extent().size
+            assert np.isclose(across, 12, atol=0.1) and up > 25
+
+
 @pytest.mark.parametrize("box", ["wide", 3.0, (-3, 3, -2, 2), [(3, 2), (-3, -2)], [(0, 0), (1, np.nan)]])
 def test_boxes_that_are_refused(waves, box):
     with pytest.raises(ValueError, match=r"`box` must be the lower left.*got .*Write `box=\(\("):
