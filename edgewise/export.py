@@ -15,7 +15,7 @@ from edgewise.export_netcdf import dataset, write_netcdf, xarray_or_words
 from edgewise.export_table import Cells, Table, parameters_of, with_members, write_csv, write_npz
 from edgewise.export_vtu import mesh_cells, meshio_or_words, write_vtu
 from edgewise.files import make_folder
-from edgewise.plot_samples import MARGIN, box_around, counts_in
+from edgewise.plot_samples import MARGIN, box_around, check_solution, counts_in
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".npz", ".vtu", ".nc")
 MOST_POINTS = 10**7
+# What a message proposes.
+EXAMPLE = 'ew.write("field.vtu", operator(t=1.5), grid=200)'
 
 
 def write(
@@ -53,7 +55,7 @@ def write(
         )
     path = Path(path)
     check_ending(path)
-    _check_solution(solution)
+    check_solution(solution, EXAMPLE)
     targets = files_of(path, len(solution) if solution.batched else 1)
     for target in targets:
         if target.is_dir():
@@ -70,7 +72,7 @@ def to_xarray(solution: Solution, points: Any = None, *, grid: int | None = None
     Dimensions are `member` of a batch, with the parameters as coordinates, and y, x of a grid, `point` of points, `node` of a boundary.
     """
     xarray_or_words()
-    _check_solution(solution)
+    check_solution(solution, EXAMPLE)
     return dataset(_table(solution, points, grid, estimate, total=True, closed=False))
 
 
@@ -196,14 +198,6 @@ def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
     # The last axis outermost, so that the first runs fastest.
     mesh = np.meshgrid(*reversed(sides), indexing="ij")
     return np.stack(mesh[::-1], axis=-1)
-
-
-def _check_solution(solution: Any) -> None:
-    if not isinstance(solution, Solution):
-        raise TypeError(
-            f"`solution` must be what `solve` or an operator returns, got {type(solution).__name__}. Write "
-            '`ew.write("field.vtu", operator(t=1.5), grid=200)`.'
-        )
 
 
 def _table(solution: Solution, points: Any, grid: int | None, estimate: bool, *, total: bool, closed: bool) -> Table:

@@ -8,7 +8,7 @@ from edgewise.estimate import refusal
 from edgewise.plot_lines import boundary_figure as boundary_figure
 from edgewise.plot_lines import density_figure as density_figure
 from edgewise.plot_lines import far_field_figure as far_field_figure
-from edgewise.plot_samples import Samples, members_of, sample_field
+from edgewise.plot_samples import Samples, check_solution, members_of, sample_field
 from edgewise.plot_style import (
     FLOOR,
     TITLE_PAD,
@@ -56,6 +56,7 @@ def field_figure(
         name: What the column of the solution is called.
         estimate: Whether a title says how wrong the solution knows itself to be.
     """
+    check_solution(solution)
     matplotlib = matplotlib_or_words()
     samples = sample_field(solution, resolution, box=box, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]

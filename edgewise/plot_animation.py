@@ -9,7 +9,7 @@ import numpy as np
 from edgewise.files import write
 from edgewise.plot import draw_panel, region_of
 from edgewise.plot_lines import boundary_figure, density_figure, far_field_figure
-from edgewise.plot_samples import Samples, members_of, sample_field
+from edgewise.plot_samples import Samples, check_count, check_solution, members_of, sample_field
 from edgewise.plot_slices import sample_slice
 from edgewise.plot_style import (
     brightest,
@@ -51,6 +51,8 @@ def wave_film(
         box: Lower left and upper right corner of what is shown; by default around the bodies.
         milliseconds: A frame.
     """
+    _check_film(solution, path, milliseconds, 60)
+    check_count("frames", frames, 2, 24)
     if not isinstance(solution.problem.data, AbstractWave):
         raise ValueError(
             "`wave_film` shows an incident wave and what becomes of it, and this problem has none. Write "
@@ -58,8 +60,6 @@ def wave_film(
         )
     if solution.batched and len(solution) > 1:
         raise ValueError(f"A film in time is of one member, got {len(solution)}. Write `wave_film(solution[0], path)`.")
-    if frames < 2:
-        raise ValueError(f"`frames` must be 2 or more, got {frames}.")
     (member,), (sample,) = members_of(solution), _samples(solution, resolution, box)
     matplotlib = matplotlib_or_words()
     top = brightest(sample.value)
@@ -94,6 +94,7 @@ def member_film(
         box: Lower left and upper right corner of what is shown of fields; by default around the boundaries.
         milliseconds: A frame.
     """
+    _check_film(solution, path, milliseconds, 120)
     if not solution.batched or len(solution) < 2:
         raise ValueError(
             "A film has a frame a member, and this solution is of one. Pass a batch, "
@@ -163,6 +164,17 @@ def _palette(colours: str) -> Any:
     return palette
 
 
+def _check_film(solution: Any, path: str | Path, milliseconds: Any, usual: int) -> None:
+    """Refuses a film that cannot be written, before anything is computed for it."""
+    check_solution(solution, 'member_film(operator(t=jnp.linspace(1, 2, 24)), "film.gif")')
+    check_count("milliseconds", milliseconds, 1, usual)
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"`{path}` is a folder; expected a file. Write `{path / 'film.gif'}`.")
+    if path.suffix.lower() != ".gif":
+        raise ValueError(f"`{path}` has another ending than .gif, and films are GIF files. Write `film.gif`.")
+
+
 def _samples(solution: Solution, resolution: int, box: Any) -> list[Samples]:
     if solution.problem.family.dim == 3:
         return sample_slice(solution, box=box, resolution=resolution)
@@ -174,10 +186,11 @@ def _stage(member: Solution, sample: Samples, norm: Any, colours: str, label: st
     matplotlib = matplotlib_or_words()
     width, height = sample.box[1] - sample.box[0]
     words = _title(member)
-    size = (5.2, 4.1 * height / width + 0.5 + caption_height(words))
+    size = (5.2, np.clip(4.1 * height / width, 0.8, 6.0) + 0.5 + caption_height(words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=80, layout="constrained")
     ax = figure.add_subplot()
     ax.set_title(words, fontsize="medium")
+    ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     colour_bar(figure, matplotlib.cm.ScalarMappable(norm, colours), ax, label)
     ax.set(xlabel="x", ylabel="z" if member.problem.family.dim == 3 else "y")
     return figure, ax

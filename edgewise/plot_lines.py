@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.geometry.named import bind, names_in
 from edgewise.geometry.outlines import outlines
 from edgewise.plot_bodies import bodies_figure, surface_density_figure
-from edgewise.plot_samples import box_around, members_of
+from edgewise.plot_samples import box_around, check_count, check_solution, members_of
 from edgewise.plot_style import MemberLines, in_decibels, loudest, titled
 from edgewise.potentials import PlaneWave, PointSource
 from edgewise.quadrature import Graded
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 720) -> "Figure":
     """|u_inf| over the direction, one line a member: 20 log₁₀ |u_inf|, forty decibels down, or |u_inf| itself."""
     members = members_of(solution)
+    check_count("count", count, 3, 720)
     lines = MemberLines(members)
     angle = np.linspace(0, 2 * np.pi, count + 1)
     far = np.abs(solution.far_field(np.stack([np.cos(angle), np.sin(angle)], axis=-1))).reshape(-1, count + 1)
@@ -45,6 +46,7 @@ def density_figure(solution: Solution) -> "Figure":
     A complex one has a panel for its real and one for its imaginary part, a pair of densities panels for both. Several curves
     follow each other. At corners, where densities are infinite, the scale is that of the rest.
     """
+    check_solution(solution)
     if solution.problem.family.dim == 3:
         return surface_density_figure(solution)
     members = members_of(solution)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise.plot import region_of
-from edgewise.plot_samples import sample_field
+from edgewise.plot_samples import check_count, sample_field
 from edgewise.plot_style import colour_bar, matplotlib_or_words, shown_range
 from edgewise.potentials import AbstractWave
 from edgewise.solution import Solution
@@ -26,16 +26,18 @@ def mosaic_figure(
         size: Inches across a panel.
     """
     matplotlib = matplotlib_or_words()
+    check_count("columns", columns, 1, 6)
     samples = sample_field(solution, resolution, box=box)
+    columns = min(columns, len(samples))
     wave, side = isinstance(solution.problem.data, AbstractWave), solution.problem.side
     values = np.concatenate([np.real(sample.value) for sample in samples])
     norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     shades = matplotlib.cm.ScalarMappable(norm, "RdBu_r" if wave else "viridis")
     rows = -(-len(samples) // columns)
     width, height = samples[0].box[1] - samples[0].box[0]
-    figure = matplotlib.figure.Figure(
-        figsize=(size * columns + 1.0, size * height / width * rows), dpi=100, layout="constrained"
-    )
+    # Room at least for the marks of the colour bar.
+    inches = (size * columns + 1.0, max(1.2, size * rows * min(3.0, height / width)))
+    figure = matplotlib.figure.Figure(figsize=inches, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.0, hspace=0.0)
     axes = figure.subplots(rows, columns, squeeze=False)
     for ax in axes.flat:

@@ -47,12 +47,14 @@ def sample_field(
     Members share one box, so that they can be compared: `box`, lower left and upper right corner, or one that holds all
     curves. A solution of one member gives one sample. `truth` stands in for an `exact` field.
     """
+    check_solution(solution)
+    check_count("resolution", resolution, 2, 200)
     if solution.problem.family.dim == 3:
         raise ValueError(
             "`field_figure` draws fields in the plane; this one fills space. Write `plot_space.slice_figure(solution)`."
         )
     members = members_of(solution)
-    truths = [None] * len(members) if truth is None else members_of(truth)
+    truths = truths_of(members, truth)
     curves = [outlines(member.problem.family, member.parameters, curve_points) for member in members]
     around = np.concatenate([curve for of_member in curves for curve in of_member])
     box = corners(box, solution.problem, around)
@@ -80,15 +82,37 @@ def _one(
     check_seen(shown, box)
     points, value = points[shown], value[shown]
     problem = member.problem
+    true = None
     if truth is not None:
         true = np.asarray(field_shown(truth)(points))
-        # Within rounding of the boundary the two may differ about the side.
-        points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
     elif problem.exact is not None and not isinstance(problem.data, AbstractWave):
         true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
-    else:
-        true = None
-    return Samples(member.problem.parameters.in_order(member.parameters), curves, box, points, value, true)
+    points, value, true = where_known(points, value, true, box)
+    return Samples(problem.parameters.in_order(member.parameters), curves, box, points, value, true)
+
+
+def where_known(points: np.ndarray, value: np.ndarray, true: np.ndarray | None, box: np.ndarray) -> tuple[Any, ...]:
+    """What is compared: not within rounding of the boundary, where the two may differ about the side, or where truth is infinite."""
+    if true is None:
+        return points, value, true
+    known = np.isfinite(true)
+    if np.sum(known) < 3:
+        raise ValueError(
+            f"The truth is finite nowhere in the box from {box[0].tolist()} to {box[1].tolist()}, so there is nothing to compare "
+            "with. Pass another `box`, or mend `exact`."
+        )
+    return points[known], value[known], true[known]
+
+
+def truths_of(members: list[Solution], truth: Solution | None) -> list[Any]:
+    """The truth of every member, or None for each."""
+    truths = [None] * len(members) if truth is None else members_of(truth)
+    if len(truths) != len(members):
+        raise ValueError(
+            f"`truth` has {len(truths)} members, but the solution {len(members)}; expected the same members. Solve for the same "
+            "parameters."
+        )
+    return truths
 
 
 def corners(box: Any, problem: Problem, around: np.ndarray) -> np.ndarray:
@@ -115,7 +139,21 @@ def read_corners(box: Any) -> np.ndarray | None:
     return found if is_box else None
 
 
+def check_solution(solution: Any, example: str = "field_figure(operator(t=1.5))") -> None:
+    if not isinstance(solution, Solution):
+        raise TypeError(
+            f"`solution` must be what `solve` or an operator returns, got {type(solution).__name__}. Write `{example}`."
+        )
+
+
+def check_count(name: str, count: Any, least: int, usual: int) -> None:
+    """Whether an argument is a whole number, and not too small."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+        raise ValueError(f"`{name}` must be a whole number from {least} on, got {count!r}. Write `{name}={usual}`.")
+
+
 def members_of(solution: Solution) -> list[Solution]:
+    check_solution(solution)
     return list(solution) if solution.batched else [solution]
 
 

@@ -7,7 +7,17 @@ import numpy as np
 from scipy.ndimage import map_coordinates
 
 from edgewise.geometry.outlines import patch_grids
-from edgewise.plot_samples import Samples, check_seen, corners, field_shown, grid_in, members_of
+from edgewise.plot_samples import (
+    Samples,
+    check_count,
+    check_seen,
+    corners,
+    field_shown,
+    grid_in,
+    members_of,
+    truths_of,
+    where_known,
+)
 from edgewise.potentials import AbstractWave
 
 if TYPE_CHECKING:
@@ -38,6 +48,8 @@ def sample_slice(
         raise ValueError(f'`plane` must be "x", "y" or "z", the coordinate that a slice fixes, got {plane!r}.')
     axis = "xyz".index(plane)
     members = members_of(solution)
+    truths = truths_of(members, truth)
+    check_count("resolution", resolution, 2, 200)
     family: Any = solution.problem.family
     curves = [sections(family, member.parameters, axis, offset) for member in members]
     found = [curve for of_member in curves for curve in of_member]
@@ -46,7 +58,6 @@ def sample_slice(
     box = corners(box, solution.problem, np.concatenate([*found, np.zeros((0, 2))]))
     grid = grid_in(box, resolution)
     values = np.asarray(field_shown(solution)(np.insert(grid, axis, offset, axis=1))).reshape(len(members), -1)
-    truths = [None] * len(members) if truth is None else members_of(truth)
     return [_one(*parts, box, grid, axis, offset) for parts in zip(members, curves, values, truths, strict=True)]
 
 
@@ -91,10 +102,9 @@ def _one(
     true = None
     if truth is not None:
         true = np.asarray(field_shown(truth)(places))
-        # Within rounding of the boundary the two may differ about the side.
-        points, value, true = (part[np.isfinite(true)] for part in (points, value, true))
     elif member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
         true = np.asarray(member.problem.exact_at(jnp.asarray(places), member.parameters))
+    points, value, true = where_known(points, value, true, box)
     return Samples(member.problem.parameters.in_order(member.parameters), curves, box, points, value, true)
 
 

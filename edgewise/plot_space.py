@@ -11,7 +11,7 @@ from edgewise.geometry.named import bind
 from edgewise.plot import field_figure
 from edgewise.plot_bodies import VIEW, eye_at
 from edgewise.plot_bodies import body_figure as body_figure
-from edgewise.plot_samples import members_of
+from edgewise.plot_samples import check_count, members_of
 from edgewise.plot_slices import sample_slice
 from edgewise.plot_style import caption, caption_height, caption_row, in_decibels, loudest, matplotlib_or_words, titled
 from edgewise.potentials import PlaneWave
@@ -75,6 +75,7 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
     """
     matplotlib = matplotlib_or_words()
     members = members_of(solution)
+    check_count("count", count, 3, 181)
     theta, phi = np.meshgrid(np.linspace(0, np.pi, count // 2 + 1), np.linspace(0, 2 * np.pi, count), indexing="ij")
     angle = np.linspace(0, 2 * np.pi, 4 * count + 1)
     directions = np.concatenate([_unit(theta, phi).reshape(-1, 3), _unit(angle, 0 * angle)])

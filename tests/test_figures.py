@@ -292,6 +292,66 @@ def test_a_film_over_members(ellipses, tmp_path, what):
     assert film.n_frames == 22 and np.array_equal(pictures[1], pictures[21]) and film.info["loop"] == 0
 
 
+FIGURES = (
+    plot.field_figure,
+    plot.sample_field,
+    plot.density_figure,
+    plot.boundary_figure,
+    plot.far_field_figure,
+    plot_mosaic.mosaic_figure,
+    lambda wrong: plot_animation.wave_film(wrong, "a.gif"),
+    lambda wrong: plot_animation.member_film(wrong, "a.gif"),
+)
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_figures_are_of_solutions(draw):
+    with pytest.raises(TypeError, match="`solution` must be what `solve` or an operator returns, got Problem. Write `"):
+        draw(WAVES)
+
+
+# A call, and what is said of it before anything is computed.
+WRONG = [
+    *((lambda b, r=r: plot.field_figure(b, resolution=r), f"`resolution`.*got {r!r}") for r in (0, 1, -3, 2.5, True)),
+    *((lambda b, r=r: plot.sample_field(b, r), f"`resolution`.*got {r!r}") for r in ("a", None)),
+    *((lambda b, c=c: plot_mosaic.mosaic_figure(b, columns=c), f"`columns`.*got {c}") for c in (0, -1)),
+    (lambda b: plot.field_figure(b, truth=b[0]), "`truth` has 1 members, but the solution 3"),
+    (lambda b: plot.far_field_figure(b, count=0), "`count` must be a whole number from 3 on, got 0"),
+    (lambda b: plot_animation.wave_film(b[0], "a.gif", frames="a"), "`frames`.*got 'a'"),
+    *((lambda b, m=m: plot_animation.member_film(b, "a.gif", milliseconds=m), "`milliseconds`") for m in ("a", -5)),
+    (lambda b: plot_animation.member_film(b, "a.png"), "another ending than .gif"),
+    (lambda b: plot_animation.wave_film(b[0], "."), "`.` is a folder"),
+]
+
+
+@pytest.mark.parametrize("call, words", WRONG)
+def test_calls_that_are_refused(waves, call, words):
+    with pytest.raises(ValueError, match=words):
+        call(waves)
+
+
+def test_a_truth_that_is_infinite_somewhere(ellipses):
+    """Is left out there; one that is infinite everywhere is no truth."""
+    for exact, left in ((lambda x: jnp.where(x[0] > 0, x[0], jnp.inf), True), (lambda x: x[0] / 0.0, False)):
+        member = dataclasses.replace(ellipses[0], problem=dataclasses.replace(ELLIPSES, exact=exact))
+        if not left:
+            with pytest.raises(ValueError, match="finite nowhere in the box"):
+                plot.sample_field(member, 10, curve_points=40)
+            continue
+        (sample,) = plot.sample_field(member, 10, curve_points=40)
+        assert sample.points[:, 0].min() > 0 and len(sample.value) == len(sample.truth) and np.max(sample.error) == 0
+
+
+def test_narrow_and_flat_films_and_mosaics(waves, tmp_path):
+    for box in ([(3.9, -5), (4.1, 5)], [(-20, 2), (20, 3)]):
+        plot_animation.wave_film(waves[1], tmp_path / "film.gif", frames=2, resolution=12, box=box)
+        assert max(Image.open(tmp_path / "film.gif").size) < 600
+        mosaic = plot_mosaic.mosaic_figure(waves, resolution=10, box=box)
+        check_texts(mosaic)
+        # Three members take three columns of the six.
+        assert len(mosaic.axes) == 4 and max(mosaic.get_size_inches()) < 6
+
+
 def test_films_that_are_refused(waves, ellipses, tmp_path):
     path = tmp_path / "film.gif"
     with pytest.raises(ValueError, match="this problem has none"):

@@ -27,6 +27,7 @@ class Ball:
 
     k: Any
     incidence: tuple = (0.0, 0.0, 1.0)
+    __class__ = property(lambda self: ew.Solution)  # pyright: ignore
 
     @property
     def batched(self):
@@ -73,6 +74,7 @@ class Charge:
     place: tuple
     inside: Any
     batched = False
+    __class__ = property(lambda self: ew.Solution)  # pyright: ignore
 
     @property
     def problem(self):
@@ -169,11 +171,15 @@ def test_other_fields_stand_beside_the_truth():
         and titles[2].startswith("|error|, here up to")
     )
     assert all(len(ax.patches) == 1 for ax in figure.axes[:3])
-    inside = dataclasses.replace(OUTSIDE, side="interior", place=(0.0, 0.0, 3.0))
+    inside = Charge(ew.HalfBalls(), {"t": 0.15}, "interior", (0.0, 0.0, 3.0), in_half_balls)
     assert not any(ax.patches for ax in plot_space.slice_figure(inside, box=None, resolution=30).axes)
 
 
 def test_slices_that_are_refused():
+    with pytest.raises(ValueError, match="`resolution` must be a whole number from 2 on, got 2.5"):
+        plot_space.slice_figure(Ball(1.0), resolution=2.5)  # pyright: ignore
+    with pytest.raises(ValueError, match="`truth` has 1 members, but the solution 2"):
+        plot_space.slice_figure(Ball(np.array([1.0, 2.0])), truth=Ball(1.0))  # pyright: ignore
     with pytest.raises(ValueError, match='`plane` must be "x", "y" or "z"'):
         plot_space.slice_figure(Ball(1.0), plane="w")
     with pytest.raises(ValueError, match="No body meets y = 3"):
