@@ -18,6 +18,7 @@ from edgewise.plot_style import (
     caption_row,
     colour_bar,
     few_marks,
+    label_upright,
     matplotlib_or_words,
     settle,
     shown_range,
@@ -85,7 +86,7 @@ def field_figure(
     for ax in axes[-1]:
         ax.set_xlabel("x")
     for ax in axes[:, 0]:
-        ax.set_ylabel("y")
+        label_upright(ax, "y")
     settle(figure)
     return figure
 

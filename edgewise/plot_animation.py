@@ -12,10 +12,12 @@ from edgewise.plot_lines import boundary_figure, density_figure, far_field_figur
 from edgewise.plot_samples import Samples, check_count, check_solution, members_of, sample_field
 from edgewise.plot_slices import sample_slice
 from edgewise.plot_style import (
+    TITLE_PAD,
     brightest,
     caption,
     caption_height,
     colour_bar,
+    label_upright,
     matplotlib_or_words,
     settle,
     shown_range,
@@ -189,10 +191,11 @@ def _stage(member: Solution, sample: Samples, norm: Any, colours: str, label: st
     size = (5.2, np.clip(4.1 * height / width, 0.8, 6.0) + 0.5 + caption_height(words))
     figure = matplotlib.figure.Figure(figsize=size, dpi=80, layout="constrained")
     ax = figure.add_subplot()
-    ax.set_title(words, fontsize="medium")
+    ax.set_title(words, fontsize="medium", pad=TITLE_PAD)
     ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     colour_bar(figure, matplotlib.cm.ScalarMappable(norm, colours), ax, label)
-    ax.set(xlabel="x", ylabel="z" if member.problem.family.dim == 3 else "y")
+    ax.set_xlabel("x")
+    label_upright(ax, "z" if member.problem.family.dim == 3 else "y")
     return figure, ax
 
 
@@ -215,7 +218,7 @@ def _field_shots(solution: Solution, resolution: int, box: Any) -> tuple["Figure
                 drawn.remove()
             mesh, region = matplotlib.tri.Triangulation(*sample.points.T), region_of(sample, solution.problem.side)
             draw_panel(ax, sample, mesh, region, np.real(sample.value), norm, wave)
-            ax.set_title(_title(member), fontsize="medium")
+            ax.set_title(_title(member), fontsize="medium", pad=TITLE_PAD)
             yield
 
     return figure, shots()

@@ -8,7 +8,7 @@ from edgewise.geometry.named import bind, names_in
 from edgewise.geometry.outlines import outlines
 from edgewise.plot_bodies import bodies_figure, surface_density_figure
 from edgewise.plot_samples import box_around, check_count, check_solution, members_of
-from edgewise.plot_style import MemberLines, in_decibels, loudest, titled
+from edgewise.plot_style import MemberLines, in_decibels, label_upright, loudest, titled
 from edgewise.potentials import PlaneWave, PointSource
 from edgewise.quadrature import Graded
 from edgewise.solution import Solution
@@ -100,7 +100,8 @@ def boundary_figure(solution: Solution) -> "Figure":
     for i, (shaft, head) in enumerate(signs):
         ax.plot(*shaft.T, **lines.style(i))
         ax.plot(*head.T, **lines.style(i))[0].set_linestyle("-")
-    ax.set(xlabel="x", ylabel="y", xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    label_upright(ax, "y")
+    ax.set(xlabel="x", xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.grid(linewidth=0.5, alpha=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     if not same:

@@ -162,7 +162,7 @@ def check_seen(shown: np.ndarray, box: np.ndarray, where: str = "") -> None:
     if np.sum(shown) < 3:
         raise ValueError(
             f"There is no field in the box from {box[0].tolist()} to {box[1].tolist()}{where}: all of it lies on the other side "
-            "of the boundary. Pass another `box`, or none for one that holds the boundary."
+            "of the boundary. Pass another `box` (`--box`), or none for one that holds the boundary."
         )
 
 

@@ -13,7 +13,16 @@ from edgewise.plot_bodies import VIEW, eye_at
 from edgewise.plot_bodies import body_figure as body_figure
 from edgewise.plot_samples import check_count, members_of
 from edgewise.plot_slices import sample_slice
-from edgewise.plot_style import caption, caption_height, caption_row, in_decibels, loudest, matplotlib_or_words, titled
+from edgewise.plot_style import (
+    caption,
+    caption_height,
+    caption_row,
+    in_decibels,
+    label_upright,
+    loudest,
+    matplotlib_or_words,
+    titled,
+)
 from edgewise.potentials import PlaneWave
 
 if TYPE_CHECKING:
@@ -55,7 +64,7 @@ def slice_figure(
     for ax in panels[-1]:
         ax.set_xlabel(across)
     for ax in panels[:, 0]:
-        ax.set_ylabel(up, rotation="horizontal", labelpad=2)
+        label_upright(ax, up)
     if solution.problem.side == "exterior":
         path = matplotlib.path.Path
         for row, sample in zip(panels, samples, strict=True):

@@ -139,6 +139,11 @@ def few_marks(ax: "Axes") -> None:
             axis.set_major_locator(matplotlib.ticker.FixedLocator([np.mean(axis.get_view_interval())]))
 
 
+def label_upright(ax: "Axes", letter: str) -> None:
+    """The coordinate that goes up, left of the marks, and not lying on its side."""
+    ax.set_ylabel(letter, rotation="horizontal", ha="right", va="center")
+
+
 def settle(figure: "Figure") -> None:
     """Lays a figure out until its texts have room: panels of equal units need a few passes, and a file is drawn after one."""
     for _ in range(4):

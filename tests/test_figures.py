@@ -127,7 +127,7 @@ def test_boxes_that_are_refused(waves, box):
 
 
 def test_a_box_without_a_field_is_refused(ellipses):
-    with pytest.raises(ValueError, match=r"no field in the box from \[5.0, 5.0\].*another `box`"):
+    with pytest.raises(ValueError, match=r"no field in the box from \[5.0, 5.0\].*another `box` \(`--box`\)"):
         plot.field_figure(Beyond(**vars(ellipses[0])), resolution=10, box=[(5, 5), (6, 6)])
 
 
@@ -306,7 +306,9 @@ FIGURES = (
 
 @pytest.mark.parametrize("draw", FIGURES)
 def test_figures_are_of_solutions(draw):
-    with pytest.raises(TypeError, match="`solution` must be what `solve` or an operator returns, got Problem. Write `"):
+    with pytest.raises(
+        TypeError, match=r"`solution` must be what `solve` or an operator returns, got Problem. Write `"
+    ):
         draw(WAVES)
 
 
@@ -340,6 +342,13 @@ def test_a_truth_that_is_infinite_somewhere(ellipses):
             continue
         (sample,) = plot.sample_field(member, 10, curve_points=40)
         assert sample.points[:, 0].min() > 0 and len(sample.value) == len(sample.truth) and np.max(sample.error) == 0
+
+
+def test_single_letters_stand_upright(ellipses):
+    film, _ = plot_animation._field_shots(ellipses, 10, None)
+    for figure in (film, plot.boundary_figure(ellipses), plot_mosaic.mosaic_figure(ellipses, resolution=5)):
+        labels = [ax.yaxis.label for ax in (*figure.axes, *bars_of(figure)) if ax.get_ylabel()]
+        assert labels and all(label.get_rotation() == 0 for label in labels)
 
 
 def test_narrow_and_flat_films_and_mosaics(waves, tmp_path):

@@ -13,7 +13,7 @@ import edgewise as ew
 
 pytest.importorskip("matplotlib")
 
-from figures import bars_of, check_texts
+from figures import bars_of, check_texts, drawn_texts
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from edgewise import plot, plot_bodies, plot_slices, plot_space
@@ -176,7 +176,7 @@ def test_other_fields_stand_beside_the_truth():
 
 
 def test_slices_that_are_refused():
-    with pytest.raises(ValueError, match="`resolution` must be a whole number from 2 on, got 2.5"):
+    with pytest.raises(ValueError, match=r"`resolution` must be a whole number from 2 on, got 2\.5"):
         plot_space.slice_figure(Ball(1.0), resolution=2.5)  # pyright: ignore
     with pytest.raises(ValueError, match="`truth` has 1 members, but the solution 2"):
         plot_space.slice_figure(Ball(np.array([1.0, 2.0])), truth=Ball(1.0))  # pyright: ignore
@@ -211,7 +211,9 @@ def test_arrows_stand_free_of_the_sphere(way):
 
 
 def test_bodies():
-    (ax,) = plot_space.body_figure(ew.HalfBalls(), {"t": 0.1}).axes
+    figure = plot_space.body_figure(ew.HalfBalls(), {"t": 0.1})
+    assert {"x", "y", "z"} <= {*check_texts(figure)}
+    (ax,) = figure.axes
     (faces,) = ax.collections
     assert ax.get_title() == "t\xa0=\xa00.1" and (ax.get_xlabel(), ax.get_zlabel()) == ("x", "z")
     # Those that face away are left out.
@@ -245,6 +247,8 @@ def test_density_on_a_surface():
     values = plot_bodies._on_squares(solution, 6)
     assert values.shape == (len(squares),) and np.allclose(values, 3 * normals[:, 2], atol=0.02)
     figure = plot.density_figure(solution)
+    (height,) = [box for text, box in drawn_texts(figure) if text == "z"]
+    assert height.x1 + 8 < figure.axes[1].get_window_extent().x0
     assert "density" in check_texts(figure) and figure.axes[0].get_title("left") == "r\xa0=\xa01"
     for page in (problem._repr_html_(), solution._repr_html_()):
         assert page.count("<svg") == 1
