@@ -96,7 +96,7 @@ def caption_row(ax: "Axes", words: str, lines: int = 1) -> None:
     matplotlib = matplotlib_or_words()
     # A title to the left counts for the layout by its height alone: it may run on above the other panels. Setting another
     # title would undo where it is.
-    text = ax.set_title(words, loc="left", fontsize="medium")
+    text = ax.set_title(words, loc="left", fontsize="medium", pad=TITLE_PAD)
     figure: Any = ax.figure
     points = TITLE_PAD + 1.25 * lines * matplotlib.rcParams["font.size"] * 1.2
     up = matplotlib.transforms.ScaledTranslation(0, points / 72, figure.dpi_scale_trans)
