@@ -149,7 +149,8 @@ def preimage(
     few = lowest(modes, source.density_nodes)
     tau = jax.lax.fori_loop(0, 8, lambda _, tau: newton(tau, few, w_fixed), start)
     tau = newton(tau, modes, w_fixed)
-    converged = jnp.abs(_series(source.modes, tau, 0)[0] - w) < 1e-3 * jnp.abs(_series(source.modes, tau, 1)[1]) / n
+    value, slope = _series(modes, tau, 1)
+    converged = jnp.abs(value - w_fixed) < 1e-3 * jnp.abs(slope) / n
     close = converged & (jnp.abs(tau.imag) < reach) & (distance[nearest] < limit)
     # At the root these steps change nothing but carry the first and second derivatives in curve and target.
     tau = jax.lax.stop_gradient(jnp.where(close, tau, start))
