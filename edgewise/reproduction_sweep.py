@@ -215,5 +215,5 @@ def summary(sweep: Sweep, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "within_a_factor_2": sum(0.5 <= ratio <= 2 for ratio in ratios),
         "edgewise_better": sum(cell["edgewise"] < cell["printed"] for cell in cells),
         "seconds": {kind: round(sum(r["seconds"] for r in records if r["kind"] == kind), 1) for kind in KINDS},
-        "devices": sorted({record["device"] for record in records}),
+        "devices": {kind: sorted({r["device"] for r in records if r["kind"] == kind}) for kind in KINDS},
     }

@@ -110,6 +110,7 @@ def words(report: dict[str, Any]) -> str:
         if settings["steps"] < 2000
         else ""
     )
+    taken = "; ".join(f"{KINDS[kind]} {seconds[kind]:,.0f} on {', '.join(report['devices'][kind])}" for kind in KINDS)
     note = f"\n- Of {lost} cells a loss was no longer finite: their weights are those before that step." if lost else ""
     return f"""Relative l2 errors of the field inside at t = 1.15, by layers (down), neurons (to the right) and p.
 
@@ -117,7 +118,7 @@ def words(report: dict[str, Any]) -> str:
   rule it was trained with, as the paper measures it. {report["within_a_factor_2"]} of {len(cells)} cells are within a factor of 2 of the printed error.{few}
 - edgewise: recipe `default` with the sizes of the cell, {settings["our_steps"]} steps of Gauss-Newton. {report["edgewise_better"]} of {len(cells)} cells
   are better than the printed error.
-- Seconds, with compilation: {"; ".join(f"{KINDS[kind]} {taken:,.0f}" for kind, taken in seconds.items())}; on {", ".join(report["devices"])}.{note}
+- Seconds of all groups, with compilation: {taken}.{note}
 
 ## With Fourier features: the paper / its recipe here / edgewise
 
