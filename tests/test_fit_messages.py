@@ -30,6 +30,13 @@ def of_the_paper(representation, condition=None, data=entire, **parts):
 
 
 MANY = ew.Problem(MILD, ew.Box(t=(0.5, 1.5), q=([0] * 6, [1] * 6)), ew.SingleLayer(LAPLACE), entire, "interior")
+TURNED = ew.Problem(
+    MILD,
+    ew.Box(t=(0.5, 1.5), angle=ew.Angle()),
+    ew.CombinedField(ew.Helmholtz(2, 2.0)),
+    ew.PlaneWave("angle"),
+    "exterior",
+)
 DIRECT = ew.Problem(MILD, BOX, ew.Direct(LAPLACE), entire, "interior")
 PLATE = ew.Problem(MILD, BOX, ew.LayerPair(ew.Biharmonic(2)), lambda x: (x[0], x[0] / 0.0), "interior", ew.Clamped())
 
@@ -54,6 +61,18 @@ CASES = {
     "a representation that reads data": (
         lambda: ew.fit(DIRECT, tiny(DIRECT)),
         ["`Direct` with `Dirichlet` data", "the density alone", "`SingleLayer(kernel)`"],
+    ),
+    "octaves of nothing": (changed(network={"octaves": ("h",)}), ["`recipe.network.octaves`", "`h`", "`t`"]),
+    "octaves by a name": (changed(network={"octaves": "t"}), ["tuple of names", "got 't'", '("h",)']),
+    "octaves below zero": (
+        lambda: ew.fit(MANY, tiny(MANY, network={"octaves": ("q",)})),
+        ["`recipe.network.octaves`", "`q`", "positive numbers"],
+    ),
+    "octaves of a body in a wave": (
+        lambda: ew.fit(
+            TURNED, tiny(TURNED, network={"kind": "modal", "octaves": ("t",)}, optimiser={"name": "stochastic"})
+        ),
+        ["`recipe.network.octaves`", "('t',)", "'modal'", "Set it to ()"],
     ),
     "odd nodes": (changed(collocation={"nodes": 65}), ["`recipe.collocation.nodes`", "even", "Take 66"]),
     "odd nodes to validate": (changed(validation={"nodes": 97}), ["`recipe.validation.nodes`", "even", "Take 98"]),

@@ -14,6 +14,7 @@ from training import BODIES, BOX, CLOCKWISE, MILD, RING
 
 import edgewise as ew
 from edgewise.geometry.union import turn_of
+from edgewise.learn.collocation import training_members
 from edgewise.learn.density import Reading, _coordinates
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
 from edgewise.learn.networks import (
@@ -94,6 +95,19 @@ def test_angles_are_periodic():
     truth = sorted(w * chebyshev.chebval(0.8, np.eye(4)[j]) for k, w in waves for j in range(4) if k + j <= 3)
     assert len(truth) == 16
     np.testing.assert_allclose(np.sort(np.asarray(inputs.polynomials(here))), truth, atol=1e-13)
+
+
+def test_by_octaves_a_parameter_is_its_logarithm():
+    inputs = ParameterInputs(ew.Box(h=(0.1, 10.0), t=(1.0, 4.0)), 3, ("h",))
+    given = {"h": jnp.asarray(0.4), "t": jnp.asarray(1.7)}
+    z = np.array([np.log10(0.4), (1.7 - 2.5) / 1.5])
+    np.testing.assert_allclose(inputs.vector(given), z, rtol=1e-13)
+    axes = chebyshev.chebvander(z, 3)
+    truth = [axes[0, i] * axes[1, j] for i, j in inputs.terms]
+    np.testing.assert_allclose(inputs.polynomials(given), truth, rtol=1e-12)
+    # Chebyshev's points of the logarithm, which are trained on.
+    members = training_members(ew.Box(h=(0.1, 10.0)), 5, float, ("h",))["h"]
+    np.testing.assert_allclose(np.sort(np.log10(members)), np.sort(chebyshev.chebpts1(5)), atol=1e-13)
 
 
 def test_a_direction_is_its_components():

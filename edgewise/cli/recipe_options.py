@@ -17,6 +17,8 @@ def change(recipe: Recipe, changes: Sequence[tuple[str, str]]) -> Recipe:
 
     >>> change(Recipe("mine"), [("optimiser.steps", "500")]).name
     'mine, changed: optimiser.steps = 500'
+    >>> change(Recipe("mine"), [("network.octaves", "gap, h")]).network.octaves
+    ('gap', 'h')
     """
     before = recipe
     given: dict[str, str] = {}
@@ -77,14 +79,20 @@ def _convert(text: str, kind: Any) -> Any:
         if text.lower() not in TRUTHS:
             raise ValueError
         return TRUTHS[text.lower()]
+    if get_origin(kind) is tuple:
+        return tuple(name.strip() for name in text.split(",") if name.strip())
     return kind(text)
 
 
 def _expected(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
+    if get_origin(kind) is tuple:
+        return "names separated by commas"
     return {int: "a whole number", float: "a number", bool: "true or false"}[kind]
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface
+from edgewise.geometry.ranges import Interval
 from edgewise.learn.choices import turning_direction
 from edgewise.learn.collocation import Values, equation, linear_names, rule_on
 from edgewise.learn.frame import WaveFrame, wave_direction
@@ -61,6 +62,7 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
         raise ValueError(
             f"`recipe.network.p` must be even for Gaussian features, got {network.p}. Take {network.p + 1}."
         )
+    _check_octaves(recipe, problem)
     if network.normal_derivative and (
         network.features == "harmonics" or not isinstance(problem.representation, LayerPair)
     ):
@@ -94,6 +96,28 @@ def _check_on_curves(recipe: Recipe) -> None:
     if recipe.collocation.rule == "kress":
         _check_even("collocation", recipe.collocation.nodes)
     _check_even("validation", recipe.validation.nodes)
+
+
+def _check_octaves(recipe: Recipe, problem: Problem) -> None:
+    specs, kind = dict(problem.parameters.specs), recipe.network.kind
+    if recipe.network.octaves and (
+        kind in ("illuminated", "revolved") or (kind == "modal" and wave_direction(problem) is not None)
+    ):
+        raise ValueError(
+            f"`recipe.network.octaves` is {recipe.network.octaves}, but `kind = {kind!r}` sees the parameters of this problem in its own "
+            "way. Set it to ()."
+        )
+    for name in recipe.network.octaves:
+        if name not in specs:
+            raise ValueError(
+                f"`recipe.network.octaves` names `{name}`; the parameters are {', '.join(f'`{n}`' for n in specs)}. Take one of these."
+            )
+        spec = specs[name]
+        if not isinstance(spec, Interval) or np.min(spec.low) <= 0:
+            raise ValueError(
+                f"`recipe.network.octaves` names `{name}`, which is {spec}; a logarithm needs an interval of positive numbers. Leave "
+                "it out."
+            )
 
 
 def _check_even(role: str, nodes: int) -> None:
@@ -219,7 +243,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         )
     amounts = _amounts(problem, network)
     inputs = ParameterInputs(
-        problem.parameters.without(amounts.linear), network.degree if network.kind == "deeponet" else 0
+        problem.parameters.without(amounts.linear), network.degree if network.kind == "deeponet" else 0, network.octaves
     )
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(

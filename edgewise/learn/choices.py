@@ -6,12 +6,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from edgewise.geometry import Angle, Box, Direction
+from edgewise.geometry import Box, Direction
 from edgewise.geometry.named import bind
 from edgewise.kernels import Helmholtz
 from edgewise.learn.collocation import linear_names, rule_on
 from edgewise.learn.frame import wave_direction
-from edgewise.learn.inputs import ParameterInputs, axes_of
+from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
+from edgewise.learn.octaves import by_octaves
 from edgewise.learn.recipes import (
     CollocationRecipe,
     NetworkRecipe,
@@ -68,7 +69,13 @@ def recipe(name: str, problem: Problem) -> Recipe:
     p = terms + 4
     return Recipe(
         name,
-        NetworkRecipe(p=p, degree=degree, harmonics=round(0.42 * nodes), neurons=20 if axes <= 1 else 8),
+        NetworkRecipe(
+            p=p,
+            degree=degree,
+            octaves=by_octaves(problem),
+            harmonics=round(0.42 * nodes),
+            neurons=20 if axes <= 1 else 8,
+        ),
         # Fewer members than codes would leave the network free between them.
         CollocationRecipe(members=members_for(p, axes, answers), nodes=nodes),
         OptimiserRecipe(steps=40 if name == "default" else 100),
@@ -89,6 +96,8 @@ def _for_many(best: bool, problem: Problem) -> Recipe:
             kind="modal",
             layers=3,
             neurons=256 if best else 128,
+            # A body seen in the wave's frame is seen by its boundary.
+            octaves=() if wave_direction(problem) else by_octaves(problem),
             harmonics=round(0.4 * nodes),
         ),
         CollocationRecipe(members=512 if best else 256, nodes=nodes, targets=16 if best else 8),
@@ -142,22 +151,14 @@ def members_for(p: int, axes: int, answers: int) -> int:
 
 def _degree(box: Box, turns: float, best: bool, answers: int = 1) -> int:
     """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
-    few = len(axes_of(box)) <= 2 and turns == 0
+    axes = len(axes_of(box))
+    few = axes <= 2 and turns == 0
     most = min((200 if best else 80) if few else 700, (2200 if best else 1100) // answers)
-    degree = (16 if best else 11) + math.ceil(turns)
-    while degree > 1 and _number_of_terms(box, degree) > most:
+    # Of one parameter more polynomials cost little.
+    degree = (16 if best or axes == 1 else 11) + math.ceil(turns)
+    while degree > 1 and number_of_terms(box, degree) > most:
         degree -= 1
     return degree
-
-
-def _number_of_terms(box: Box, degree: int) -> int:
-    """Of an angle every degree but 0 has two functions; counted without listing them, which for many axes would take long."""
-    counts = np.ones(1)
-    for spec in axes_of(box):
-        own = np.full(degree + 1, 2 if isinstance(spec, Angle) else 1)
-        own[0] = 1
-        counts = np.convolve(counts, own)[: degree + 1]
-    return int(np.sum(counts))
 
 
 def _turns(problem: Problem) -> float:

@@ -1,6 +1,7 @@
 """The equation of many members as one residual of the network: which members, which nodes, in which units."""
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import jax
@@ -128,10 +129,11 @@ def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
     return bool(np.max(np.abs(data(both) - parts[0] + parts[1])) <= 100 * np.finfo(dtype).eps * size)
 
 
-def training_members(box: Box, count: int, dtype: Any) -> Values:
+def training_members(box: Box, count: int, dtype: Any, octaves: Collection[str] = ()) -> Values:
     """Members spread over the box, denser to its ends, where polynomials err most: Chebyshev nodes of one parameter.
 
-    For several, the lattice of Roberts (powers of the root of x^(d+1) = x + 1) with the same density along each axis.
+    For several, the lattice of Roberts (powers of the root of x^(d+1) = x + 1) with the same density along each axis. Where
+    parameters are seen by octaves, they are spread so.
     """
     axes = [(name, entry) for name, spec in box.specs for entry in range(max(1, int(np.prod(spec.shape))))]
     d = len(axes)
@@ -149,7 +151,8 @@ def training_members(box: Box, count: int, dtype: Any) -> Values:
         column += width
         if isinstance(spec, Interval):
             low, high = np.asarray(spec.low), np.asarray(spec.high)
-            values[name] = low + (high - low) * (1 - np.cos(np.pi * part)) / 2
+            share = (1 - np.cos(np.pi * part)) / 2
+            values[name] = low * (high / low) ** share if name in octaves else low + (high - low) * share
         elif isinstance(spec, Angle):
             values[name] = 2 * np.pi * part
         else:

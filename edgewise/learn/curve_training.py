@@ -101,7 +101,7 @@ def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     dtype = np.dtype(recipe.dtype)
     rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, recipe.validation.nodes)
     precise = most_precise(dtype)
-    trained = training_members(problem.parameters, recipe.collocation.members, precise)
+    trained = training_members(problem.parameters, recipe.collocation.members, precise, recipe.network.octaves)
     for members, count in (
         (trained, recipe.collocation.members),
         (validation_members(problem, recipe, seed), recipe.validation.members),
@@ -130,9 +130,10 @@ def _units(systems: System, sizes: Array, shape: Shape) -> Array:
     """What each row is divided by: the size of its channel, so that the sum of squares is a relative mean square."""
     rows = systems.rhs.shape[1] - shape.scalars
     channel = jnp.repeat(sizes[: shape.channels], rows // shape.channels)
-    # A moment is a sum over the nodes: in units of the sum of its coefficients.
+    # A moment is a sum over the nodes: in units of the sum of its coefficients. It is one row, and counts as much as the others of
+    # a member together: by itself it is the last thing that conjugate gradients make small.
     moments = jnp.mean(jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1), axis=0) * jnp.max(sizes)
-    return jnp.concatenate([channel, moments]) * math.sqrt(systems.rhs.size)
+    return jnp.concatenate([channel, moments / math.sqrt(rows)]) * math.sqrt(systems.rhs.size)
 
 
 @eqx.filter_jit

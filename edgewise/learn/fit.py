@@ -35,6 +35,8 @@ logger = logging.getLogger("edgewise")
 
 # An improvement of the misfit smaller than this share does not count.
 SHARE = 0.1
+# A step that gains less than this has arrived.
+NOTHING = 1e-3
 # How often a diverging run is stepped back and tried with half the step before it is given up.
 RETRIES = 5
 # A loss that grew so much since its least has diverged, though it is finite.
@@ -291,7 +293,15 @@ class _Run:
         return None
 
     def _stands_still(self) -> bool:
-        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the misfit fell by a tenth."""
+        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the misfit fell by a tenth; or a step that was
+        taken, not refused, changed nothing. Steps that gain nothing are the dearest: they try every damping.
+        """
+        if len(self.history) < 2:
+            return False
+        *_, before, last = self.history
+        is_taken = last["loss"] < before["loss"]
+        if is_taken and all(last[key] > (1 - NOTHING) * before[key] for key in ("loss", "misfit")):
+            return True
         if len(self.history) < 3:
             return False
         before, *after = self.history[-3:]

@@ -26,9 +26,9 @@ class Fixed(eqx.Module):
 class ParameterInputs(eqx.Module):
     """Parameters as numbers of size one (`vector`), and as products of polynomials in them (`polynomials`).
 
-    An interval becomes [-1, 1] with Chebyshev's polynomials; an angle its cosine and sine, with the harmonics; a direction
-    its components. The products have total degree at most `degree`: for one parameter a basis in which smooth functions
-    converge geometrically, for many the start of one.
+    An interval becomes [-1, 1] with Chebyshev's polynomials, where it is seen by octaves that of its logarithm; an angle its
+    cosine and sine, with the harmonics; a direction its components. The products have total degree at most `degree`: for one
+    parameter a basis in which smooth functions converge geometrically, for many the start of one.
 
     >>> inputs = ParameterInputs(Box(t=(1.0, 2.0)), degree=2)
     >>> inputs.polynomials({"t": 1.75}).tolist()
@@ -37,6 +37,8 @@ class ParameterInputs(eqx.Module):
 
     box: Box
     degree: int = eqx.field(static=True)
+    octaves: tuple[str, ...] = eqx.field(static=True, default=())
+    """Positive intervals that are seen by their logarithm."""
 
     @property
     def size(self) -> int:
@@ -59,7 +61,7 @@ class ParameterInputs(eqx.Module):
             parts.append(
                 jnp.stack([jnp.cos(value), jnp.sin(value)])
                 if isinstance(spec, Angle)
-                else _unit(spec, value).reshape(-1)
+                else self._unit(name, spec, value).reshape(-1)
             )
         return jnp.concatenate(parts) if parts else jnp.zeros(0)
 
@@ -71,17 +73,36 @@ class ParameterInputs(eqx.Module):
                 waves = [f(k * value) for k in range(1, self.degree + 1) for f in (jnp.cos, jnp.sin)]
                 functions.append(jnp.stack([jnp.ones_like(value), *waves]))
             else:
-                functions.extend(_chebyshev(z, self.degree) for z in _unit(spec, value).reshape(-1))
+                functions.extend(_chebyshev(z, self.degree) for z in self._unit(name, spec, value).reshape(-1))
         if not functions:
             return jnp.ones(1)
         terms = np.asarray(self.terms)
         chosen = [function[terms[:, axis]] for axis, function in enumerate(functions)]
         return jnp.prod(jnp.stack(chosen), axis=0)
 
+    def _unit(self, name: str, spec: Interval | Direction | Angle, value: Array) -> Array:
+        if not isinstance(spec, Interval):
+            return value
+        low, high = np.asarray(spec.low), np.asarray(spec.high)
+        if name in self.octaves:
+            value, low, high = jnp.log(value), np.log(low), np.log(high)
+        half = np.where(high > low, (high - low) / 2, 1.0)
+        return (value - jnp.asarray((low + high) / 2, value.dtype)) / jnp.asarray(half, value.dtype)
+
 
 def axes_of(box: Box) -> list[Interval | Direction | Angle]:
     """One entry for every number that varies by itself."""
     return [spec for _, spec in box.specs for _ in range(1 if isinstance(spec, Angle) else _width(spec))]
+
+
+def number_of_terms(box: Box, degree: int) -> int:
+    """Of an angle every degree but 0 has two functions; counted without listing them, which for many axes would take long."""
+    counts = np.ones(1)
+    for spec in axes_of(box):
+        own = np.full(degree + 1, 2 if isinstance(spec, Angle) else 1)
+        own[0] = 1
+        counts = np.convolve(counts, own)[: degree + 1]
+    return int(np.sum(counts))
 
 
 def _width(spec: Interval | Direction | Angle) -> int:
@@ -104,14 +125,6 @@ def _terms(degrees: tuple[tuple[int, ...], ...], most: int) -> tuple[tuple[int, 
             if total + d <= most
         ]
     return tuple(term for _, term in sorted(found, key=lambda one: (one[0], tuple(-i for i in one[1]))))
-
-
-def _unit(spec: Interval | Direction | Angle, value: Array) -> Array:
-    if not isinstance(spec, Interval):
-        return value
-    low, high = np.asarray(spec.low), np.asarray(spec.high)
-    half = np.where(high > low, (high - low) / 2, 1.0)
-    return (value - jnp.asarray((low + high) / 2, value.dtype)) / jnp.asarray(half, value.dtype)
 
 
 def _chebyshev(z: Array, degree: int) -> Array:

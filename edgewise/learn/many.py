@@ -39,7 +39,7 @@ class ManyTraining(AbstractTraining):
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         dtype = np.dtype(recipe.dtype)
-        members = training_members(problem.parameters, SIZED_BY, dtype)
+        members = training_members(problem.parameters, SIZED_BY, dtype, recipe.network.octaves)
         self.rule = rule_on(problem.family, recipe.collocation.nodes)
         super().__init__(problem, recipe, seed, conditioned_systems(problem, self.rule, members, SIZED_BY, dtype))
         self._steps = eqx.filter_jit(self._scan)

@@ -28,6 +28,8 @@ class NetworkRecipe:
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
     """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`."""
+    octaves: tuple[str, ...] = ()
+    """Parameters that are seen by their logarithm: a boundary, or its condition, that changes by ratios."""
     poles: int = 8
     """How many poles in the parameter `revolved` has beside the polynomials."""
     order: int = 12
@@ -135,8 +137,9 @@ def network_words(chosen: Recipe) -> str:
     }[network.features]
     # One gives a value, the other its harmonics.
     code = "" if network.kind in ("illuminated", "modal") else f" parameters as {network.p} numbers,"
+    octaves = f" {' and '.join(network.octaves)} by octaves," if network.octaves else ""
     size = f"{counted(network.layers, 'layer')} of {counted(network.neurons, 'neuron')}"
-    return f"{network.kind}, {size} ({network.activation}),{code} boundary by {sees}"
+    return f"{network.kind}, {size} ({network.activation}),{code}{octaves} boundary by {sees}"
 
 
 def steps_words(chosen: Recipe) -> str:
@@ -182,7 +185,7 @@ LIMITS = {
     "tol": (1e-15, 1.0),
 }
 # Fields that the recipes of older runs do not have; they have the default.
-LATER = {"chunk", "poles", "order", "radial", "batch", "momentum", "settle"}
+LATER = {"chunk", "poles", "order", "radial", "batch", "momentum", "settle", "octaves"}
 
 
 def with_dtype(recipe: Recipe, dtype: str) -> Recipe:
@@ -203,6 +206,11 @@ def check_fields(part: Any, where: str) -> None:
         elif get_origin(kind) is Literal:
             if value not in get_args(kind):
                 raise ValueError(f"`{name}` must be one of {', '.join(map(repr, get_args(kind)))}, got {value!r}.")
+        elif get_origin(kind) is tuple:
+            if not isinstance(value, tuple) or not all(isinstance(entry, str) for entry in value):
+                raise TypeError(
+                    f'`{name}` must be a tuple of names, got {value!r}. Write `{field.name}=("h",)`, or `()`.'
+                )
         elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
             low, high = LIMITS[field.name]
             if not low <= value <= high:
@@ -232,7 +240,8 @@ def _part(kind: Any, stored: Any, where: Path, name: str) -> Any:
         **{
             field: _part(hint, stored[field], where, f"{name}.{field}")
             if dataclasses.is_dataclass(hint)
-            else stored[field]
+            # JSON has no tuples.
+            else (tuple(stored[field]) if isinstance(stored[field], list) else stored[field])
             for field, hint in fields.items()
             if field in stored
         }

@@ -23,7 +23,7 @@ class Training(AbstractTraining):
         is_kress = recipe.collocation.rule == "kress"
         self.rule = rule_on(problem.family, recipe.collocation.nodes if is_kress else recipe.validation.nodes)
         dtype = np.dtype(recipe.dtype)
-        members = training_members(problem.parameters, recipe.collocation.members, dtype)
+        members = training_members(problem.parameters, recipe.collocation.members, dtype, recipe.network.octaves)
         systems = conditioned_systems(problem, self.rule, members, recipe.collocation.members, dtype)
         super().__init__(problem, recipe, seed, systems)
         self.systems = systems if is_kress else None
