@@ -56,7 +56,9 @@ def recipe(name: str, problem: Problem) -> Recipe:
         return _for_many(name == "best", problem)
     # Every number in which the data are linear multiplies what is to be learned, and the members it takes.
     answers = len(axes_of(problem.parameters)) - axes or 1
-    degree = _degree(box, turns, best=name == "best", answers=answers)
+    # More polynomials cost little, but where corners ask for many nodes, or waves for many polynomials.
+    high = name == "best" or (axes <= (1 if turns else 2) and not sides(problem.family))
+    degree = _degree(box, turns, 16 if high else 11, best=name == "best", answers=answers)
     terms = len(ParameterInputs(box, degree).terms)
     pair = problem.condition.channels == 2
     # Where members are many, what is left of accuracy is theirs to give.
@@ -149,13 +151,11 @@ def members_for(p: int, axes: int, answers: int) -> int:
     return max(2, answers * (p + p // 2 if axes == 1 or answers > 1 else round(1.8 * p)))
 
 
-def _degree(box: Box, turns: float, best: bool, answers: int = 1) -> int:
-    """As high as keeps the number of polynomials, and with it of members, within what a step can take."""
-    axes = len(axes_of(box))
-    few = axes <= 2 and turns == 0
-    most = min((200 if best else 80) if few else 700, (2200 if best else 1100) // answers)
-    # Of one parameter more polynomials cost little.
-    degree = (16 if best or axes == 1 else 11) + math.ceil(turns)
+def _degree(box: Box, turns: float, degree: int, best: bool, answers: int = 1) -> int:
+    """This degree and one for every radian, or what keeps the number of polynomials, and of members, within what a step can take."""
+    few = len(axes_of(box)) <= 2 and turns == 0
+    most = min((200 if best else 140) if few else 700, (2200 if best else 1100) // answers)
+    degree += math.ceil(turns)
     while degree > 1 and number_of_terms(box, degree) > most:
         degree -= 1
     return degree
@@ -197,7 +197,7 @@ def _in_space(name: str, problem: Problem) -> Recipe:
             order=order,
             harmonics=degree,
             radial=math.ceil(10 + 1.5 * across) if best else math.ceil(8 + 1.2 * across),
-            degree=_degree(shaping, 0.0, best) if others != 1 else (10 if best else 7),
+            degree=_degree(shaping, 0.0, 16 if best else 11, best) if others != 1 else (10 if best else 7),
             poles=(8 if best else 6) if others == 1 else 0,
         ),
         # Many members with few rows each: resonances are narrow.

@@ -88,8 +88,13 @@ def _keys(seed: int) -> Array:
 
 
 def validation_members(problem: Problem, recipe: Recipe, seed: int) -> Values:
-    """Drawn in double precision where there is one, so that a run in float32 sees the same members."""
-    return problem.parameters.sample(_keys(seed)[1], recipe.validation.members)
+    """Drawn in double precision where there is one, so that a run in float32 sees the same members.
+
+    The ends of the box are among them, where polynomials err most; of many parameters they are too far from all that is asked.
+    """
+    key, count = _keys(seed)[1], recipe.validation.members
+    few = recipe.network.kind == "deeponet" and count > 2
+    return problem.parameters.extremes(key, count) if few else problem.parameters.sample(key, count)
 
 
 def most_precise(dtype: np.dtype) -> np.dtype:
