@@ -317,6 +317,9 @@ def test_what_is_seen_by_octaves():
         "exterior",
     )
     assert by_octaves(waves) == ()
+    # Numbers that the data are linear in multiply the answer, whatever they are.
+    box = ew.Box(h=(0.1, 10.0), g=(-np.ones(2), np.ones(2)))
+    assert by_octaves(dataclasses.replace(robin("h", h=(0.1, 10.0)), parameters=box, data=given)) == ("h",)
     # Data that are infinite are refused where all data are.
     broken = dataclasses.replace(robin("h", h=(0.1, 10.0)), data=lambda x: x[0] / 0.0)
     assert by_octaves(broken) == ()

@@ -41,7 +41,8 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     candidates = _candidates(problem)
     if not candidates:
         return ()
-    box = problem.parameters.without(linear_names(problem))
+    linear = linear_names(problem)
+    box = problem.parameters.without(linear)
     degree = next(d for d in range(DEGREE, -1, -1) if number_of_terms(box, d) <= TERMS)
     count = 2 * number_of_terms(box, degree)
     ways = [(), *((name,) for name in candidates)]
@@ -50,6 +51,8 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     draws = [training_members(problem.parameters, count, dtype, way) for way in ways]
     draws += [training_members(problem.parameters, count + 1, dtype, way) for way in ((), candidates)]
     members = {name: jnp.concatenate([draw[name] for draw in draws]) for name in problem.parameters.names}
+    # What only multiplies the answer is the same for all.
+    members |= {name: jnp.broadcast_to(members[name][0], members[name].shape) for name in linear}
     systems = jax.tree_util.tree_map(_precise, _equations(problem, members, dtype))
     largest = np.max(np.abs(systems.rhs))
     if not (np.all(np.isfinite(systems.matrix)) and 0 < largest < np.inf):
