@@ -298,6 +298,11 @@ def test_what_is_chosen_for_a_problem():
     assert data.collocation.members > 2 * data.network.p
 
 
+@pytest.mark.parametrize("problem", [SHAPES, EIGHT, WAVES, ew.preset("helmholtz-ellipsoids")])
+def test_without_settings_converged_means_a_thousandth(problem):
+    assert ew.recipe("default", problem).validation.tol == 1e-3
+
+
 def robin(coefficient, family=ROUND, **box):
     return ew.Problem(family, ew.Box(**box), ew.SingleLayer(LAPLACE), quadratic, "interior", ew.Robin(coefficient))
 

@@ -224,7 +224,7 @@ def _for_any_surface(best: bool, problem: Problem) -> Recipe:
         OptimiserRecipe(
             name="stochastic", steps=5000 if best else 200, damping=1e-3, momentum=0.9, rate=1.0, check_every=50
         ),
-        ValidationRecipe(members=16, nodes=nodes + 1, patience=0, tol=1e-1),
+        ValidationRecipe(members=16, nodes=nodes + 1, patience=0, tol=1e-1 if best else 1e-3),
     )
 
 
