@@ -98,8 +98,7 @@ def _for_many(best: bool, problem: Problem) -> Recipe:
             kind="modal",
             layers=3,
             neurons=256 if best else 128,
-            # A body seen in the wave's frame is seen by its boundary.
-            octaves=() if wave_direction(problem) else by_octaves(problem),
+            octaves=by_octaves(problem),
             harmonics=round(0.4 * nodes),
         ),
         CollocationRecipe(members=512 if best else 256, nodes=nodes, targets=16 if best else 8),

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,6 +65,11 @@ def conditioned(problem: Problem, system: System) -> System:
     apply = conditioner(problem, system.nodes)
     matrix = jax.vmap(apply, in_axes=1, out_axes=1)(system.matrix)
     return system._replace(matrix=matrix, rhs=apply(system.rhs))
+
+
+@eqx.filter_jit
+def conditioned_systems(problem: Problem, rule: AbstractQuadrature, members: Values, count: int, dtype: Any) -> System:
+    return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)), axis_size=count)(members)
 
 
 def conditioner(problem: Problem, nodes: Boundary) -> linear.Operator:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn.building import Shape, build_network, shape_of, unknown_sizes
-from edgewise.learn.collocation import System, Values, conditioned, equation, row_names, rule_on, training_members
+from edgewise.learn.collocation import System, Values, equation, row_names, rule_on, training_members
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
@@ -119,11 +119,6 @@ def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
                 f"`data` is as large as {largest:.1e} on the boundary; its square, by which `fit` measures, {how} in {dtype}. Multiply "
                 "`data` by a number that brings it near 1: the solution is multiplied by the same."
             )
-
-
-@eqx.filter_jit
-def conditioned_systems(problem: Problem, rule: AbstractQuadrature, members: Values, count: int, dtype: Any) -> System:
-    return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)), axis_size=count)(members)
 
 
 @eqx.filter_jit

@@ -13,12 +13,13 @@ from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,
     conditioned,
+    conditioned_systems,
     conditioner,
     equation,
     rule_on,
     training_members,
 )
-from edgewise.learn.curve_training import AbstractTraining, conditioned_systems
+from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.modal import Modal
 from edgewise.learn.optimisers import State, parts
 from edgewise.learn.recipes import Recipe

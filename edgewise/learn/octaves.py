@@ -8,7 +8,6 @@ acts otherwise, an angle by which a body is turned, the logarithm is the worse c
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +17,7 @@ from jaxtyping import Inexact
 from edgewise.geometry.named import names_in
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
-from edgewise.learn.collocation import System, Values, conditioned, equation, linear_names, rule_on, training_members
+from edgewise.learn.collocation import System, conditioned_systems, linear_names, rule_on, training_members
 from edgewise.learn.inputs import ParameterInputs, number_of_terms
 from edgewise.problem import Problem
 
@@ -53,7 +52,9 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     members = {name: jnp.concatenate([draw[name] for draw in draws]) for name in problem.parameters.names}
     # What only multiplies the answer is the same for all.
     members |= {name: jnp.broadcast_to(members[name][0], members[name].shape) for name in linear}
-    systems = jax.tree_util.tree_map(_precise, _equations(problem, members, dtype))
+    every = sum(len(draw[candidates[0]]) for draw in draws)
+    systems = conditioned_systems(problem, rule_on(problem.family, NODES), members, every, dtype)
+    systems = jax.tree_util.tree_map(_precise, systems)
     largest = np.max(np.abs(systems.rhs))
     if not (np.all(np.isfinite(systems.matrix)) and 0 < largest < np.inf):
         # What is wrong with them, `fit` says.
@@ -96,12 +97,6 @@ def _precise(leaf: Any) -> np.ndarray:
 
 def _part(systems: System, members: slice) -> System:
     return jax.tree_util.tree_map(lambda leaf: leaf[members], systems)
-
-
-@eqx.filter_jit
-def _equations(problem: Problem, members: Values, dtype: Any) -> System:
-    rule = rule_on(problem.family, NODES)
-    return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)))(members)
 
 
 def _fitted(inputs: ParameterInputs, systems: System) -> Inexact[np.ndarray, "terms unknowns"]:

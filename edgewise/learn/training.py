@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn import optimisers
-from edgewise.learn.collocation import rule_on, training_members
-from edgewise.learn.curve_training import AbstractTraining, conditioned_systems
+from edgewise.learn.collocation import conditioned_systems, rule_on, training_members
+from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.drawn import mean_square
 from edgewise.learn.many import ManyTraining
 from edgewise.learn.optimisers import State
