@@ -13,6 +13,7 @@ from edgewise.geometry import AbstractSurface
 from edgewise.geometry.ranges import Interval
 from edgewise.learn.choices import turning_direction
 from edgewise.learn.collocation import Values, equation, linear_names, rule_on
+from edgewise.learn.equivariant import Equivariant
 from edgewise.learn.frame import WaveFrame, wave_direction
 from edgewise.learn.illuminated import Illuminated
 from edgewise.learn.inputs import (
@@ -29,6 +30,8 @@ from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, Output
 from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
 from edgewise.learn.revolved import Revolved
 from edgewise.learn.space_checks import check_field_from_density, check_in_space, is_complex, unknown_has_jacobian
+from edgewise.learn.turning import turning_numbers
+from edgewise.learn.turning_terms import highest_degree
 from edgewise.learn.wrapped import Lit, NormalDerivative, Superposed, TimesJacobian
 from edgewise.potentials import LayerPair, PlaneWave, SingleLayer, Strengths
 from edgewise.precision import complex_dtype
@@ -37,6 +40,8 @@ from edgewise.quadrature import Duffy
 from edgewise.quadrature.rule import sides
 
 MOST_TERMS = 2048
+# Of an equivariant network: what a GPU can take.
+MOST_TURNING = 200_000
 
 
 def check_recipe(recipe: Any, problem: Problem) -> Recipe:
@@ -62,6 +67,8 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
         raise ValueError(
             f"`recipe.network.p` must be even for Gaussian features, got {network.p}. Take {network.p + 1}."
         )
+    if network.kind == "equivariant":
+        _check_turning(recipe, problem)
     _check_octaves(recipe, problem)
     if network.normal_derivative and (
         network.features == "harmonics" or not isinstance(problem.representation, LayerPair)
@@ -82,20 +89,38 @@ def _check_on_curves(recipe: Recipe) -> None:
             raise ValueError(
                 f'`recipe.{name} = {value!r}` is for surfaces, and `family` has curves. Use `recipe="default"`.'
             )
-    is_modal = recipe.network.kind == "modal"
-    if is_modal != (recipe.optimiser.name == "stochastic"):
+    kind, optimiser = recipe.network.kind, recipe.optimiser.name
+    for own, by in (("modal", "stochastic"), ("equivariant", "conjugate-gradients")):
+        if (kind == own) != (optimiser == by):
+            raise ValueError(
+                f"`recipe.network.kind = {kind!r}` does not go with `optimiser.name = {optimiser!r}`: on curves "
+                f'"{own}" is trained by "{by}", and nothing else is. Use `recipe="default"`.'
+            )
+    if kind in ("modal", "equivariant") and (
+        recipe.collocation.rule != "kress" or recipe.network.features != "harmonics"
+    ):
         raise ValueError(
-            f"`recipe.network.kind = {recipe.network.kind!r}` does not go with `optimiser.name = {recipe.optimiser.name!r}`: on curves "
-            '"modal" is trained by "stochastic", and nothing else is. Use `recipe="default"`.'
-        )
-    if is_modal and (recipe.collocation.rule != "kress" or recipe.network.features != "harmonics"):
-        raise ValueError(
-            f'`recipe.network.kind = "modal"` gives harmonics and is trained with `rule = "kress"`; got features '
+            f'`recipe.network.kind = "{kind}"` gives harmonics and is trained with `rule = "kress"`; got features '
             f'{recipe.network.features!r} and rule {recipe.collocation.rule!r}. Use `recipe="default"`.'
         )
     if recipe.collocation.rule == "kress":
         _check_even("collocation", recipe.collocation.nodes)
     _check_even("validation", recipe.validation.nodes)
+
+
+def _check_turning(recipe: Recipe, problem: Problem) -> None:
+    turning = turning_numbers(problem)
+    if turning is None:
+        raise ValueError(
+            '`recipe.network.kind = "equivariant"` is for one smooth curve, varied about a circle by as many parameters as it has numbers '
+            'that vary, for `Laplace`, `Helmholtz` or `ModifiedHelmholtz`; this problem is another. Use `recipe="default"`.'
+        )
+    numbers, degree = turning[0], recipe.network.degree
+    if highest_degree(len(numbers.orders), numbers.stretches, MOST_TURNING, degree) < degree:
+        raise ValueError(
+            f"`recipe.network.degree = {degree}` gives more than {MOST_TURNING} polynomials of {2 * len(numbers.orders) + len(numbers.stretches)} "
+            "numbers. Lower it."
+        )
 
 
 def _check_octaves(recipe: Recipe, problem: Problem) -> None:
@@ -264,6 +289,11 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         assert isinstance(sight, Harmonics), "see `check_recipe`"
         seen = inputs if wave_direction(problem) is None else WaveFrame(problem, dtype)
         return Modal(seen, sight, output, amounts, wave=_plane_wave(problem), **common)
+    if network.kind == "equivariant":
+        turning = turning_numbers(problem, dtype, network.octaves)
+        assert turning is not None and isinstance(sight, Harmonics), "see `check_recipe`"
+        direction = wave_direction(problem)
+        return Equivariant(*turning, sight, output, amounts, degree=network.degree, direction=direction, dtype=dtype)
     common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
@@ -277,7 +307,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
 
 def _amounts(problem: Problem, network: NetworkRecipe) -> Superposition:
     """The numbers in which the network is to be linear."""
-    if problem.family.dim == 3 or network.kind not in ("modal", "deeponet"):
+    if problem.family.dim == 3 or network.kind not in ("modal", "equivariant", "deeponet"):
         return Superposition()
     linear = linear_names(problem)
     numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)

@@ -20,6 +20,8 @@ from edgewise.learn.recipes import (
     Recipe,
     ValidationRecipe,
 )
+from edgewise.learn.turning import Column, TurningNumbers, turning_numbers
+from edgewise.learn.turning_terms import highest_degree, terms_of
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
@@ -28,6 +30,8 @@ from edgewise.quadrature.rule import next_even, next_shared, sides
 # So many numbers that vary by themselves are many: a lattice of members that says enough would be too large. For waves, whose
 # phase turns, it is so sooner.
 MANY, MANY_WAVES = 5, 3
+# From so many on it pays to ask what turns with the plane.
+SEVERAL = 2
 NAMES = ("default", "best", "paper", "paper-random")
 
 
@@ -52,6 +56,9 @@ def recipe(name: str, problem: Problem) -> Recipe:
     linear = linear_names(problem)
     box = problem.parameters.without(linear)
     axes, turns = len(axes_of(box)), _turns(problem)
+    turning = turning_numbers(problem) if axes >= SEVERAL else None
+    if turning is not None:
+        return _turning(name == "best", problem, *turning)
     if axes >= (MANY_WAVES if turns else MANY):
         return _for_many(name == "best", problem)
     # Every number in which the data are linear multiplies what is to be learned, and the members it takes.
@@ -107,6 +114,23 @@ def _for_many(best: bool, problem: Problem) -> Recipe:
         ),
         # Of many parameters a GPU learns the worst member to a percent or better.
         ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0, tol=3e-2 if best else 1e-3),
+    )
+
+
+def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tuple[Column, ...]) -> Recipe:
+    waves = _waves(problem)
+    nodes = max(128 if best else 64, next_even(math.ceil(6 * waves.most * waves.away)))
+    harmonics = round(0.4 * nodes)
+    most = min(25_000, 225_000 // len(columns))
+    degree = highest_degree(len(numbers.orders), numbers.stretches, most, 20 if best else 14)
+    terms = terms_of(numbers.orders, numbers.stretches, degree, harmonics)
+    return Recipe(
+        "best" if best else "default",
+        NetworkRecipe(kind="equivariant", degree=degree, octaves=by_octaves(problem), harmonics=harmonics),
+        # Every member has two rows for the terms of one order.
+        CollocationRecipe(members=math.ceil((2 if best else 1.25) * terms.longest), nodes=nodes),
+        OptimiserRecipe(name="conjugate-gradients", steps=100, check_every=5),
+        ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0),
     )
 
 

@@ -16,6 +16,7 @@ from edgewise.geometry.named import names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Angle, Interval
 from edgewise.learn.networks import AbstractNetwork, unknowns
+from edgewise.learn.remembered import remembered
 from edgewise.potentials import AbstractWave, LayerPair
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
@@ -101,6 +102,7 @@ def data_names(problem: Problem) -> tuple[str, ...]:
     return tuple(name for name in problem.parameters.names if name not in shaping)
 
 
+@remembered
 def linear_names(problem: Problem) -> tuple[str, ...]:
     """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
 
@@ -110,12 +112,8 @@ def linear_names(problem: Problem) -> tuple[str, ...]:
     names = tuple(name for name in data_names(problem) if isinstance(specs[name], Interval))
     if isinstance(problem.data, AbstractWave) or not names:
         return ()
-    # Numbers decide it, also where a network is only traced to know its shape.
-    with jax.ensure_compile_time_eval():
-        for some in (names, *((name,) for name in names)):
-            if _is_linear(problem, some):
-                return some
-    return ()
+    alternatives = (names, *((name,) for name in names))
+    return next((some for some in alternatives if _is_linear(problem, some)), ())
 
 
 def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:

@@ -209,7 +209,7 @@ class _Run:
             self._restore()
         if words:
             logger.info(words)
-        ends_early = self.recipe.validation.patience > 0
+        ends_early = self.recipe.validation.patience > 0 or self.recipe.optimiser.name == "conjugate-gradients"
         shown = Progress(self.recipe.optimiser.steps, self.step, progress, words, ends_early=ends_early)
         started, saved = time.perf_counter() - self.seconds, time.perf_counter()
         result = self._ended()
@@ -285,20 +285,25 @@ class _Run:
             return self._verdict(f"that is below {validation.floor:.0e}")
         if validation.patience and self.looks >= validation.patience:
             return self._verdict("that no longer falls")
-        # Poles may rest for a while before they find their places.
-        if "damping" in self.state and self.recipe.network.kind != "revolved" and self._stands_still():
+        if self._stands_still():
             return self._verdict("neither that nor the loss falls any more")
         if self.step >= self.recipe.optimiser.steps:
             return self._verdict(ALL_STEPS)
         return None
 
     def _stands_still(self) -> bool:
-        """Whether Gauss-Newton has arrived: for two looks neither the loss nor the misfit fell by a tenth; or a step that was
-        taken, not refused, changed nothing. Steps that gain nothing are the dearest: they try every damping.
+        """Whether it has arrived. Gauss-Newton: for two looks neither the loss nor the misfit fell by a tenth; or a step that was
+        taken, not refused, changed nothing. Steps that gain nothing are the dearest: they try every damping. Conjugate gradients,
+        whose loss falls with every step: for one look.
         """
-        if len(self.history) < 2:
+        is_conjugate = self.recipe.optimiser.name == "conjugate-gradients"
+        # Poles may rest for a while before they find their places.
+        by_newton = "damping" in self.state and self.recipe.network.kind != "revolved"
+        if len(self.history) < 2 or not (by_newton or is_conjugate):
             return False
         *_, before, last = self.history
+        if is_conjugate:
+            return all(last[key] > (1 - SHARE) * before[key] for key in ("loss", "misfit"))
         is_taken = last["loss"] < before["loss"]
         if is_taken and all(last[key] > (1 - NOTHING) * before[key] for key in ("loss", "misfit")):
             return True
@@ -319,6 +324,8 @@ class _Run:
             more = "`optimiser.steps` or `network.neurons`"
         elif why == ALL_STEPS:
             more = "`optimiser.steps`"
+        elif self.recipe.optimiser.name == "conjugate-gradients":
+            more = "`network.degree` and `collocation.members`, or `collocation.nodes` and `network.harmonics`"
         else:
             more = "`collocation.nodes`, `network.harmonics` or `collocation.members`"
         return FitResult("unconverged", f"not converged: {seen}. Use more {more}, or a smaller box")

@@ -70,8 +70,7 @@ class WaveFrame(eqx.Module):
 
     def angle(self, parameters: Mapping[str, Any]) -> Float[Array, ""]:
         """α, from the first axis to where the wave goes."""
-        value = jnp.asarray(parameters[self.direction])
-        return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
+        return direction_angle(parameters[self.direction])
 
     def shifts(self, parameters: Mapping[str, Any]) -> Float[Array, " curves"]:
         """By how much the coordinate of each curve is turned: where it runs clockwise, the other way."""
@@ -112,6 +111,12 @@ def wave_direction(problem: Problem) -> str | None:
     """The parameter that is the direction, or the angle, of a plane wave; None where there is none."""
     direction = problem.data.direction if isinstance(problem.data, PlaneWave) else None
     return direction.name if isinstance(direction, Parameter) else None
+
+
+def direction_angle(direction: Any) -> Float[Array, ""]:
+    """From the first axis; of an angle itself."""
+    value = jnp.asarray(direction)
+    return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
 
 
 def turned(

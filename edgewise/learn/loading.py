@@ -73,12 +73,14 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
         problem = preset(name)
     recipe = check_recipe(from_dict(config["recipe"], path / CONFIG), problem)
     compare(problem, config, path)
-    shape = shape_of(problem, np.dtype(recipe.dtype))
-    sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
-    # Shapes alone, without memory: a forged recipe must not be able to ask for any.
-    skeleton = eqx.filter_eval_shape(
-        lambda sizes: build_network(problem, recipe, shape, sizes, jax.random.key(0)), sizes
-    )
+    # Shapes alone, without memory: a forged recipe must not be able to ask for any. In the precision of the file, whatever that of
+    # the session.
+    with jax.enable_x64(True):
+        shape = shape_of(problem, np.dtype(recipe.dtype))
+        sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
+        skeleton = eqx.filter_eval_shape(
+            lambda sizes: build_network(problem, recipe, shape, sizes, jax.random.key(0)), sizes
+        )
     names, filled = by_path(skeleton)
     expected = {name: (np.dtype(leaf.dtype), tuple(leaf.shape)) for name, leaf in names.items()}
     if config["status"] == "training" and not (path / WEIGHTS).exists():

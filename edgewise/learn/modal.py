@@ -14,14 +14,14 @@ from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 from edgewise.geometry import Boundary
 from edgewise.learn.frame import WaveFrame, turned
 from edgewise.learn.inputs import Fixed, Harmonics, ParameterInputs, Superposition
-from edgewise.learn.networks import ACTIVATIONS, AbstractNetwork, Output
+from edgewise.learn.networks import ACTIVATIONS, AbstractSpectral, Output
 from edgewise.learn.wrapped import trace_of
 
 # Of the last layer's first weights, beside those that keep the size of what passes through.
 START = 0.1
 
 
-class Modal(AbstractNetwork):
+class Modal(AbstractSpectral):
     """Σ_j g_j Σ_m c_jm(parameters) φ_m(s): a perceptron gives the coefficients of the harmonics φ_m.
 
     It works once for a member, not once for a node. The numbers g in which the answer is linear multiply, so that it is linear
@@ -69,10 +69,6 @@ class Modal(AbstractNetwork):
         """How many real numbers describe one answer: the density and the scalars of a member."""
         return self.output.count * self.sight.size + self.output.scalar_count
 
-    @property
-    def is_shared(self) -> bool:
-        return True
-
     def coefficients(
         self, parameters: Mapping[str, Any], shifts: tuple[Array, ...] | None = None
     ) -> tuple[Float[Array, "g count"], tuple[Array, ...]]:
@@ -93,21 +89,12 @@ class Modal(AbstractNetwork):
         split = self.output.count * self.sight.size
         return self._turned(numbers[:split].reshape(self.output.count, -1), parameters, back=True), numbers[split:]
 
-    def features(self, node: Boundary) -> Float[Array, " f"]:
-        return self.sight(node).astype(self.biases[0].dtype)
-
-    def decode(self, code: tuple[Array, Array], features: Float[Array, " f"]) -> Inexact[Array, " channels"]:
-        return self.output.values(code[0] @ features)
-
-    def scalars(self, code: tuple[Array, Array]) -> Inexact[Array, " p"]:
-        return self.output.scalars(code[1])
-
     def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"] | None:
         return None if self.wave is None else trace_of(self.wave, nodes, parameters)
 
     def basis(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, "unknowns count"]:
         """What one of each of the real numbers makes of the unknowns of the equation: channel by channel, then the scalars."""
-        harmonics = self._turned(jax.vmap(self.features)(nodes), parameters)
+        harmonics = self._turned(jax.vmap(self.features)(nodes).astype(self.biases[0].dtype), parameters)
         factor = self.factor(nodes, parameters)
         harmonics = harmonics if factor is None else harmonics * factor[:, None]
         channels, sizes = self.output.channels, self.output.size.value

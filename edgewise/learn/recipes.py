@@ -11,8 +11,9 @@ from edgewise.names import counted
 class NetworkRecipe:
     """The network."""
 
-    kind: Literal["deeponet", "nomad", "modal", "illuminated", "revolved"] = "deeponet"
-    """Linear or nonlinear decoder, or for many parameters the harmonics of the density by a perceptron; on surfaces, for waves, the
+    kind: Literal["deeponet", "nomad", "modal", "equivariant", "illuminated", "revolved"] = "deeponet"
+    """Linear or nonlinear decoder, or for many parameters the harmonics of the density by a perceptron, or by polynomials that turn
+    with the plane; on surfaces, for waves, the
     incident phase times a perceptron, or what bodies of revolution allow."""
     features: Literal["harmonics", "gaussian", "position", "placed"] = "harmonics"
     """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the position, or
@@ -27,7 +28,7 @@ class NetworkRecipe:
     scale: float = 5.0
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
-    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`."""
+    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`, or that `equivariant` is."""
     octaves: tuple[str, ...] = ()
     """Parameters that are seen by their logarithm: a boundary, or its condition, that changes by ratios."""
     poles: int = 8
@@ -69,8 +70,8 @@ class CollocationRecipe:
 class OptimiserRecipe:
     """How the residual is made small."""
 
-    name: Literal["gauss-newton", "stochastic", "adam"] = "gauss-newton"
-    """`stochastic` is Gauss-Newton with other members every step."""
+    name: Literal["gauss-newton", "stochastic", "conjugate-gradients", "adam"] = "gauss-newton"
+    """`stochastic` is Gauss-Newton with other members every step; `conjugate-gradients` is for `equivariant`, linear in its weights."""
     steps: int = 60
     damping: float = 1e-2
     """λ of Levenberg and Marquardt at the start."""
@@ -129,6 +130,11 @@ def network_words(chosen: Recipe) -> str:
             f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, {network.harmonics} "
             f"harmonics of the direction, degree {network.degree} and {network.poles} poles in the other parameters"
         )
+    octaves = f" {' and '.join(network.octaves)} by octaves," if network.octaves else ""
+    if network.kind == "equivariant":
+        return (
+            f"equivariant, polynomials of degree {network.degree},{octaves} boundary by {network.harmonics} harmonics"
+        )
     sees = {
         "harmonics": f"{network.harmonics} harmonics",
         "gaussian": f"{network.p // 2} Gaussian features of scale {network.scale:g}",
@@ -137,7 +143,6 @@ def network_words(chosen: Recipe) -> str:
     }[network.features]
     # One gives a value, the other its harmonics.
     code = "" if network.kind in ("illuminated", "modal") else f" parameters as {network.p} numbers,"
-    octaves = f" {' and '.join(network.octaves)} by octaves," if network.octaves else ""
     size = f"{counted(network.layers, 'layer')} of {counted(network.neurons, 'neuron')}"
     return f"{network.kind}, {size} ({network.activation}),{code}{octaves} boundary by {sees}"
 

@@ -1,0 +1,234 @@
+"""Training of a network that turns with the plane, by the residual of the equation alone.
+
+It is linear in its weights, and so is the equation: what is to be made small is one least-squares problem. Conjugate gradients
+solve it; a matrix is never made of it. Harmonics along a boundary are orthogonal, and a term of the order κ has, for data of the
+order q, the harmonic κ + q alone. So where the equation were that of a circle, terms of different orders would never meet, and the
+normal equations would fall apart into small ones, one for each order: these precondition.
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import jax.scipy.linalg
+import numpy as np
+from jaxtyping import Array, Complex, Float
+
+from edgewise.learn.collocation import Values, conditioned_systems, conditioner, rule_on, training_members
+from edgewise.learn.curve_training import AbstractTraining
+from edgewise.learn.equivariant import Equivariant
+from edgewise.learn.networks import split_trainable
+from edgewise.learn.optimisers import State
+from edgewise.learn.recipes import Recipe
+from edgewise.learn.turning import asked_once, turned_rhs
+from edgewise.learn.turning_terms import Terms
+from edgewise.problem import Problem
+
+# Members by which the sizes of unknowns and the mean of equations are known, and how many are assembled at a time.
+SIZED_BY, PIECE = 64, 64
+# Low orders have more terms than high ones: in so many sets, each with the room of its largest.
+BUCKETS = 3
+# What is added to the normal equations of one order, in units of rounding.
+ROUNDINGS = 32
+
+
+class Seen(NamedTuple):
+    """What training needs of its members."""
+
+    products: Float[Array, "blocks 2m b"]
+    """The terms of all members: real parts, then imaginary ones."""
+    matrix: Complex[Array, "m h h"]
+    """The equation between harmonics, scalars last."""
+    rhs: Complex[Array, "m h c"]
+    """For each column; of complex equations also for its reflection, behind them."""
+
+
+class EquivariantTraining(AbstractTraining):
+    """Every step is one of conjugate gradients, all members at once."""
+
+    def __init__(self, problem: Problem, recipe: Recipe, seed: int):
+        dtype = np.dtype(recipe.dtype)
+        self.rule = rule_on(problem.family, recipe.collocation.nodes)
+        sizing = training_members(problem.parameters, SIZED_BY, dtype, recipe.network.octaves)
+        systems = conditioned_systems(problem, self.rule, sizing, SIZED_BY, dtype)
+        super().__init__(problem, recipe, seed, systems)
+        # The mean over members is nearly the equation of a circle; its inverse brings all others near the identity.
+        self.inverse = jnp.linalg.inv(jax.vmap(self._between_harmonics)(systems.matrix).mean(axis=0))
+        self._steps = eqx.filter_jit(self._scan)
+
+    def start(self) -> State:
+        nothing = jnp.zeros_like(self.first_weights)
+        return {
+            "weights": nothing,
+            "direction": nothing,
+            "slope": jnp.zeros((), self.dtype),
+            "loss": jnp.asarray(jnp.inf, self.dtype),
+        }
+
+    def advance(self, state: State, step: int, count: int) -> State:
+        with jax.default_matmul_precision("highest"):
+            return self._steps(state, self.seen, self.factors, count)
+
+    def _scan(self, state: State, seen: Seen, factors: list[Array], count: int) -> State:
+        """Steps that begin with a fresh residual, so that rounding does not add up, and go on in the last direction.
+
+        "slope" is sᵀM⁻¹s, with s the slope of the residual's square and M the preconditioner.
+        """
+        weights, size = state["weights"], jnp.sum(jnp.abs(seen.rhs) ** 2)
+        forward = functools.partial(self._equations, seen)
+        transposed = jax.linear_transpose(forward, weights)
+
+        def one(carry, _):
+            weights, left, before, slope = carry
+            # Weights are real: of Jᴴ the real part.
+            s = transposed(left.conj())[0]
+            z = self._preconditioned(factors, s)
+            new = s @ z
+            direction = z + jnp.where(slope > 0, new / jnp.where(slope > 0, slope, 1), 0) * before
+            ahead = forward(direction)
+            square = jnp.sum(jnp.abs(ahead) ** 2)
+            length = new / jnp.where(square > 0, square, 1)
+            return (weights + length * direction, left - length * ahead, direction, new), None
+
+        start = (weights, seen.rhs - forward(weights), state["direction"], state["slope"])
+        (weights, left, direction, slope), _ = jax.lax.scan(one, start, length=count)
+        loss = jnp.sum(jnp.abs(left) ** 2) / jnp.where(size > 0, size, 1)
+        return {"weights": weights, "direction": direction, "slope": slope, "loss": loss}
+
+    def _equations(self, seen: Seen, weights: Array) -> Complex[Array, "m h c"]:
+        """What the equations make of the answers to all columns; linear in the weights."""
+        there, back = self._with(weights).of_members(seen.products)
+        answers = jnp.concatenate([there, back], axis=1) if self.shape.is_complex else there
+        return seen.matrix @ jnp.swapaxes(answers, 1, 2)
+
+    def _with(self, weights: Array) -> Equivariant:
+        network = self.network(weights)
+        assert isinstance(network, Equivariant), "see `building`"
+        return network
+
+    @functools.cached_property
+    def seen(self) -> Seen:
+        """All members: assembled in pieces, with the first step."""
+        members, look = self._members(), eqx.filter_jit(self._look)
+        pieces = [
+            look({name: value[start : start + PIECE] for name, value in members.items()})
+            for start in range(0, self.recipe.collocation.members, PIECE)
+        ]
+        products, matrix, rhs = zip(*pieces, strict=True)
+        flat = jnp.concatenate(products, axis=2).reshape(len(products[0]), -1, products[0].shape[-1])
+        return Seen(flat, jnp.concatenate(matrix), jnp.concatenate(rhs))
+
+    def _members(self) -> Values:
+        """Spread over the box of what the network sees; of the rest, as the box has it first."""
+        alone = asked_once(self.problem)
+        box, count = self.problem.parameters.without(alone), self.recipe.collocation.members
+        # Whole pieces: compiled once.
+        full = math.ceil(count / PIECE) * PIECE
+        drawn = training_members(box, full, self.dtype, self.recipe.network.octaves)
+        rest = self.problem.parameters.sample(self.draws, 1)
+        fixed = {name: jnp.tile(rest[name], (full, *[1] * (rest[name].ndim - 1))) for name in alone}
+        return drawn | {name: value.astype(self.dtype) for name, value in fixed.items()}
+
+    def _look(self, members: Values) -> tuple[Float[Array, "blocks 2 m b"], Array, Array]:
+        network = self._with(self.first_weights)
+        terms = network.terms
+        numbers, odd, orders = (np.array(part) for part in zip(*network.columns, strict=True))
+        turns = 2 * int(np.max(orders)) + 2
+
+        def one(parameters):
+            member = self.problem.member(self.rule, parameters, self.dtype, data=False)
+            condition = jax.vmap(conditioner(self.problem, member.boundary), 1, 1)
+            matrix = self._between_harmonics(condition(member.representation.equation(member)))
+            rhs = turned_rhs(self.problem, member, parameters, turns)
+            # Of reflected data the order is -q, and odd ones change their sign.
+            there, back = (
+                rhs[numbers, odd.astype(int), sign * orders].T * jnp.where(odd, -sign * 1j, 1).astype(rhs.dtype)
+                for sign in (1, -1)
+            )
+            asked = jnp.concatenate([there, back], axis=1) if self.shape.is_complex else there
+            left, right = terms.products(*network.numbers(parameters, self.dtype))
+            products = jnp.where(terms.is_term, left[terms.left] * right[terms.right], 0)
+            return products, self.inverse @ matrix, self.inverse @ self._harmonics(condition(asked))
+
+        products, matrix, rhs = jax.vmap(one, out_axes=(1, 0, 0))(members)
+        return jnp.stack([products.real, products.imag], axis=1), matrix, rhs
+
+    def _between_harmonics(self, matrix: Array) -> Complex[Array, "h h"]:
+        """The equation for harmonics, in units of the unknowns, and what it gives of each."""
+        s, count = self._waves
+        scalars = self.shape.scalars
+        waves = jnp.exp(1j * s[:, None] * np.arange(-count, count + 1)) * self.sizes[0]
+        unknowns = jax.scipy.linalg.block_diag(waves, jnp.diag(self.sizes[1:]).astype(waves.dtype))
+        return self._harmonics(matrix @ (unknowns if scalars else waves).astype(jnp.result_type(matrix, jnp.complex64)))
+
+    def _harmonics(self, rows: Array) -> Complex[Array, "h c"]:
+        """Of rows at nodes their harmonics; rows of scalars stay as they are."""
+        s, count = self._waves
+        waves = jnp.exp(-1j * np.arange(-count, count + 1)[:, None] * s) / len(s)
+        rows = rows.astype(jnp.result_type(rows, jnp.complex64))
+        return jnp.concatenate([waves.astype(rows.dtype) @ rows[: len(s)], rows[len(s) :]])
+
+    @property
+    def _waves(self) -> tuple[Float[Array, " n"], int]:
+        nodes = self.recipe.collocation.nodes
+        return jnp.asarray(2 * np.pi * np.arange(nodes) / nodes, self.dtype), self.recipe.network.harmonics
+
+    @functools.cached_property
+    def factors(self) -> list[Array]:
+        """Of every bucket and order in it, the inverse of the factor L of the normal equations LLᵀ of its terms."""
+        return eqx.filter_jit(self._factorised)(self.seen.products)
+
+    def _factorised(self, products: Float[Array, "blocks 2m b"]) -> list[Array]:
+        def one(blocks):
+            own = products[blocks] * (blocks >= 0)[:, None, None]
+            design = jnp.moveaxis(own, 0, 1).reshape(own.shape[1], -1)
+            gram = design.T @ design
+            largest = jnp.max(jnp.diag(gram))
+            ridge = ROUNDINGS * len(gram) ** 0.5 * jnp.finfo(gram.dtype).eps * jnp.where(largest > 0, largest, 1)
+            # Where a group or a block is filled up there is nothing; its weights stay zero.
+            empty = jnp.diag(gram) == 0
+            factor = jax.scipy.linalg.cholesky(gram + jnp.diag(jnp.where(empty, 1, ridge)), lower=True)
+            return jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(gram), dtype=gram.dtype), lower=True)
+
+        return [jax.lax.map(one, jnp.asarray(groups)) for groups in _buckets(self._with(self.first_weights).terms)]
+
+    def _preconditioned(self, factors: list[Array], slope: Array) -> Array:
+        network = self._with(slope)
+        terms, (blocks, size) = network.terms, network.weights.shape[:2]
+        # All that a term has weights for is solved for at once: columns, conjugates, parts, and scalars of columns of its order.
+        asked = [network.weights.reshape(blocks, size, -1)]
+        for own, weights in zip(network.of_scalars, network.alone, strict=True):
+            nothing = jnp.zeros((blocks, size, weights.shape[-1]), slope.dtype)
+            asked.append(nothing.at[own].set(weights.reshape(len(own), size, -1)))
+        given = jnp.concatenate(asked, axis=-1)
+        found = jnp.zeros_like(given)
+        for groups, factor in zip(_buckets(terms), factors, strict=True):
+            own = given[groups].reshape(len(groups), -1, given.shape[-1])
+            solved = (jnp.swapaxes(factor, 1, 2) @ (factor @ own)).reshape(groups.size, size, -1)
+            blocks = groups.reshape(-1)
+            found = found.at[blocks[blocks >= 0]].set(solved[blocks >= 0])
+        shares = jnp.split(found, np.cumsum([part.shape[-1] for part in asked])[:-1], axis=-1)
+        alone = (
+            share[own].reshape(weights.shape)
+            for share, own, weights in zip(shares[1:], network.of_scalars, network.alone, strict=True)
+        )
+        filled = eqx.tree_at(
+            lambda n: (n.weights, n.alone), network, (shares[0].reshape(network.weights.shape), tuple(alone))
+        )
+        return jax.flatten_util.ravel_pytree(split_trainable(filled)[0])[0]
+
+
+def _buckets(terms: Terms) -> list[np.ndarray]:
+    """Sets of orders, a row each: the blocks of that order, filled up by -1."""
+    sets = [orders for orders in np.array_split(np.unique(terms.orders), BUCKETS) if orders.size]
+    return [_groups(terms, orders) for orders in sets]
+
+
+def _groups(terms: Terms, orders: np.ndarray) -> np.ndarray:
+    own = [np.flatnonzero(terms.orders == order) for order in orders]
+    most = max(len(blocks) for blocks in own)
+    return np.stack([np.pad(blocks, (0, most - len(blocks)), constant_values=-1) for blocks in own])

@@ -1,0 +1,298 @@
+"""What of a problem turns when the plane is turned: the numbers of a shape, and the data.
+
+With the plane as complex numbers a boundary is z(s) = Σ_m X_m e^{ims}. Seen from its point s, by someone who turns with it, the
+coefficients are X_m e^{i(m-1)s}. A number that is multiplied by e^{iκs} has the order κ. Where the equation itself knows no
+direction, the density at s is one function of the shape and the data as they are seen from s, the same for all s and all members.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float, Inexact
+
+from edgewise.geometry.named import Parameter, UserFunction, names_in
+from edgewise.geometry.parameters import Box
+from edgewise.geometry.ranges import Interval
+from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
+from edgewise.learn.collocation import Values, linear_names, rule_on, training_members
+from edgewise.learn.frame import wave_direction
+from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
+from edgewise.learn.remembered import remembered
+from edgewise.potentials import Member, Robin
+from edgewise.problem import Problem
+from edgewise.quadrature.rule import sides
+
+# Nodes by which a boundary is known, members by which it is known what varies, and the share of its size that still counts.
+NODES, MEMBERS, LEAST = 64, 128, 1e-7
+# A number that turns should vary about zero: its mean may be this share of its root mean square.
+CENTRED = 0.5
+# So many radians of a phase ask for one more degree of the wavenumber.
+RADIANS = 8.0
+# Turns by which data are known, the share of them that still counts, and the highest order of data that a network has.
+TURNS, SMALL, HIGHEST = 96, 1e-8, 40
+
+
+class TurningNumbers(eqx.Module):
+    """Of every member the complex numbers that turn, of size one, and the real ones that do not, in [-1, 1].
+
+    Of order κ >= 1 there are X_{1+κ} and the conjugate of X_{1-κ}; what varies of the two are one or two combinations. Of order 0
+    there is X_1, the size, and what parameters say that no boundary shows.
+    """
+
+    family: Fixed
+    others: ParameterInputs
+    orders: tuple[int, ...] = eqx.field(static=True)
+    """Of the complex numbers."""
+    combinations: Fixed
+    """Of X_{1+κ} and of the conjugate of X_{1-κ}, real and imaginary part of each: shape (numbers, 4)."""
+    sizes: Fixed
+    """Middle and half the width of real and imaginary part of X_1: shape (2, 2)."""
+    varying: tuple[int, ...] = eqx.field(static=True)
+    """Which of these two parts vary."""
+    stretches: tuple[int, ...] = eqx.field(static=True)
+    """Of each real number, how many of its degrees count as one: more for a wavenumber, which turns phases."""
+
+    def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> tuple[Complex[Array, " k"], Float[Array, " l"]]:
+        orders = np.array(self.orders)
+        found = _fourier(self.family.value, parameters, dtype, np.concatenate([1 + orders, 1 - orders, [1]]))
+        first, second, size = found[: len(orders)], found[len(orders) : -1], found[-1]
+        a, b, c, d = self.combinations.value.astype(dtype).T
+        turning = jax.lax.complex(a, b) * first + jax.lax.complex(c, d) * second.conj()
+        middle, half = self.sizes.value.astype(dtype)
+        still = (jnp.stack([size.real, size.imag]) - middle) / half
+        others = self.others.vector(parameters).astype(dtype)
+        return turning, jnp.concatenate([still[np.array(self.varying, int)], others])
+
+
+class Column(NamedTuple):
+    """A part of the data that a turn multiplies by a phase."""
+
+    number: int
+    """Of the numbers in which the answer is linear, this one."""
+    odd: bool
+    """Whether reflection at the first axis changes its sign."""
+    order: int
+    """0 or more: reflection knows those below 0."""
+
+
+def turning_numbers(
+    problem: Problem, dtype: Any = float, octaves: tuple[str, ...] = ()
+) -> tuple[TurningNumbers, tuple[Column, ...]] | None:
+    """The numbers of the members and the columns of the data; None where turning does not help.
+
+    It does where one smooth curve is varied about a circle by as many parameters as it has numbers that vary, so that with
+    every shape the turned ones are in the family, or nearly so, and where the data are smooth.
+    """
+    found = _found(problem)
+    if found is None:
+        return None
+    shape, columns = found
+    numbers = TurningNumbers(
+        Fixed(problem.family),
+        ParameterInputs(shape.others, 0, tuple(name for name in octaves if name in shape.others.names)),
+        shape.orders,
+        Fixed(jnp.asarray(shape.combinations, dtype)),
+        Fixed(jnp.asarray(shape.sizes, dtype)),
+        shape.varying,
+        shape.stretches,
+    )
+    return numbers, columns
+
+
+class _Shape(NamedTuple):
+    """What `TurningNumbers` has, as plain numbers."""
+
+    others: Box
+    orders: tuple[int, ...]
+    combinations: np.ndarray
+    sizes: np.ndarray
+    varying: tuple[int, ...]
+    stretches: tuple[int, ...]
+
+
+@remembered
+def _found(problem: Problem) -> tuple[_Shape, tuple[Column, ...]] | None:
+    if not _knows_no_direction(problem):
+        return None
+    # In single precision rounding would vary too; and an operator must look the same in either.
+    with jax.enable_x64(True):
+        shape = _shape_of(problem)
+        columns = _columns_of(problem) if shape is not None else None
+    return None if shape is None or columns is None else (shape, columns)
+
+
+def asked_once(problem: Problem) -> tuple[str, ...]:
+    """Parameters that need no members of their own: the answer is linear in them, or turns with them."""
+    direction = wave_direction(problem)
+    return (*linear_names(problem), *([direction] if direction else []))
+
+
+def _knows_no_direction(problem: Problem) -> bool:
+    kernel = problem.representation.kernel
+    # A kernel of one's own may have a direction, and so may a coefficient that depends on the place.
+    place = isinstance(problem.condition, Robin) and isinstance(problem.condition.coefficient, UserFunction)
+    others = problem.parameters.without(asked_once(problem))
+    return (
+        problem.family.dim == 2
+        and len(problem.family.curves) == 1
+        and not sides(problem.family)
+        and type(kernel) in (Laplace, Helmholtz, ModifiedHelmholtz)
+        and problem.condition.channels == 1
+        and problem.at_infinity is None
+        and not place
+        and all(isinstance(spec, Interval) for _, spec in others.specs)
+    )
+
+
+def _shape_of(problem: Problem) -> _Shape | None:
+    alone = asked_once(problem)
+    box = problem.parameters.without(alone)
+    elsewhere = names_in((problem.representation, problem.condition, problem.data))
+    told = [name for name in box.names if name in names_in(problem.family) and name not in elsewhere]
+    members = training_members(problem.parameters, MEMBERS, np.dtype(float))
+    found, s = (np.asarray(part) for part in _placed(problem.family, members))
+    centre = NODES // 2 + 1
+    scale = float(np.mean(np.abs(found[:, centre])))
+    # Where s runs clockwise it turns the other way; nodes begin at s = 0.
+    if np.max(np.abs(s - 2 * np.pi * np.arange(NODES) / NODES)) > 1e-6:
+        return None
+    orders, combinations = [], []
+    for order in range(1, NODES // 2 - 1):
+        pair = np.stack([found[:, centre + order], found[:, centre - order].conj()], axis=1)
+        if np.max(np.abs(pair)) < LEAST * scale:
+            continue
+        moments, directions = np.linalg.eigh(pair.T @ pair.conj() / len(pair))
+        for moment, direction in zip(moments, directions.T, strict=True):
+            if moment < (LEAST * scale) ** 2:
+                continue
+            first = direction[np.argmax(np.abs(direction) > 0.5)]
+            combination = (direction * np.abs(first) / first).conj()
+            values = pair @ combination
+            if np.abs(np.mean(values)) > CENTRED * np.sqrt(np.mean(np.abs(values) ** 2)):
+                return None
+            orders.append(order)
+            combinations.append(combination / np.max(np.abs(values)))
+    parts = np.stack([np.real(found[:, centre]), np.imag(found[:, centre])])
+    low, high = parts.min(axis=1), parts.max(axis=1)
+    varying = tuple(int(i) for i in np.flatnonzero(high - low > LEAST * scale))
+    others = box.without(told)
+    stretches = (*[1] * len(varying), *_stretches(problem, others, scale))
+    if 2 * len(orders) + len(stretches) > len(axes_of(box)) or not orders:
+        return None
+    rows = np.array([[c[0].real, c[0].imag, c[1].real, c[1].imag] for c in combinations])
+    sizes = np.stack([(low + high) / 2, np.where(high > low, (high - low) / 2, 1)])
+    return _Shape(others, tuple(orders), rows, sizes, varying, stretches)
+
+
+def _stretches(problem: Problem, box: Box, size: float) -> list[int]:
+    """Of every number of the box: one, but of a wavenumber by how much it turns the phase of waves through a body, and round it."""
+    wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
+    found = []
+    for name, spec in box.specs:
+        assert isinstance(spec, Interval), "see `_knows_no_direction`"
+        turns = 0.0
+        if isinstance(wavenumber, Parameter) and name == wavenumber.name:
+            turns = float(np.max(spec.high) - np.min(spec.low)) / 2 * (2 + np.pi) * size
+        found += [max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
+    return found
+
+
+@eqx.filter_jit
+def _placed(family: Any, members: Values) -> tuple[Complex[Array, "members n"], Float[Array, "members n"]]:
+    """Of members all that is known by their nodes: X_m from m = -NODES/2 on, and where the nodes are."""
+    waves = np.arange(-NODES // 2, NODES // 2)
+
+    def one(parameters):
+        return _fourier(family, parameters, float, waves), rule_on(family, NODES).place(family, parameters, float).s
+
+    return jax.vmap(one)(members)
+
+
+def _fourier(family: Any, parameters: Mapping[str, Any], dtype: Any, waves: np.ndarray) -> Complex[Array, " waves"]:
+    """X_m for each of these m."""
+    x = rule_on(family, NODES).place(family, parameters, dtype).x
+    transform = np.exp(-2j * np.pi * np.outer(waves, np.arange(NODES)) / NODES) / NODES
+    z = jax.lax.complex(x[:, 0], x[:, 1])
+    return jnp.asarray(transform, z.dtype) @ z
+
+
+def _columns_of(problem: Problem) -> tuple[Column, ...] | None:
+    """What the data have, by a few members; None where it is too much."""
+    rule = rule_on(problem.family, 16)
+    members = training_members(problem.parameters, 6, np.dtype(float))
+
+    def one(parameters):
+        member = problem.member(rule, parameters, np.dtype(float), data=False)
+        return turned_data(problem, member, parameters, TURNS)
+
+    found = np.asarray(eqx.filter_jit(jax.vmap(one))(members))
+    # Members, numbers, even and odd, orders, what is given at the nodes.
+    size = np.max(np.abs(found), axis=(0, 4))
+    largest = np.max(size, axis=(1, 2), keepdims=True)
+    size = np.maximum(size, size[:, :, -np.arange(TURNS)])[:, :, : TURNS // 2]
+    counts = size > SMALL * np.where(largest > 0, largest, 1)
+    if np.any(counts[:, :, HIGHEST + 1 :]):
+        return None
+    return tuple(Column(int(i), bool(odd), int(order)) for i, odd, order in zip(*np.nonzero(counts), strict=True))
+
+
+def turned_data(
+    problem: Problem, member: Member, parameters: Values, turns: int
+) -> Inexact[Array, "numbers 2 turns given"]:
+    """The data of one member, and slopes where the equation takes them, by order: even and odd parts, order 0, 1, ..., -1."""
+    return _by_order(_given, problem, member, parameters, turns)
+
+
+def turned_rhs(
+    problem: Problem, member: Member, parameters: Values, turns: int
+) -> Inexact[Array, "numbers 2 turns rows"]:
+    """The right-hand sides of the equation, in the same order."""
+    return _by_order(lambda m: m.representation.rhs(m), problem, member, parameters, turns)
+
+
+def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, turns: int) -> Array:
+    """Means over all turns, weighted by e^{-iqσ}: what a turn by σ multiplies by e^{iqσ}."""
+    angles = 2 * np.pi * np.arange(turns) / turns
+
+    def turned(unit, angle, reflected):
+        sign = 1 - 2 * reflected
+        cosine, sine = jnp.cos(angle), jnp.sin(angle)
+        matrix = jnp.stack([jnp.stack([cosine, -sine * sign]), jnp.stack([sine, cosine * sign])])
+        own = member.boundary
+        there = dataclasses.replace(own, x=own.x @ matrix.T, normal=own.normal @ matrix.T, s=angle + sign * own.s)
+        given = problem.with_data(dataclasses.replace(member, boundary=there), {**parameters, **unit})
+        return read(dataclasses.replace(given, boundary=own))
+
+    # First numbers, then reflections, then turns. The reflected data, turned by σ, are the data reflected and turned by -σ.
+    over = jax.vmap(jax.vmap(turned, (None, 0, None)), (None, 0, 0))
+    both = jnp.asarray(np.stack([angles, -angles]), member.boundary.x.dtype)
+    units = _units(problem, member.boundary.x.dtype)
+    count = next((len(unit) for unit in units.values()), 1)
+    found = jax.vmap(over, (0, None, None), axis_size=count)(units, both, jnp.asarray([0, 1]))
+    orders = jnp.fft.fft(found, axis=2) / turns
+    return jnp.stack([orders[:, 0] + orders[:, 1], orders[:, 0] - orders[:, 1]], axis=1) / 2
+
+
+def _units(problem: Problem, dtype: Any) -> Values:
+    """One of each number that the answer is linear in, none of the others; a plane wave along the first axis."""
+    linear = linear_names(problem)
+    specs = dict(problem.parameters.specs)
+    counts = [int(np.prod(specs[name].shape)) for name in linear]
+    each = np.split(np.eye(sum(counts)), np.cumsum(counts)[:-1], axis=1) if linear else []
+    units = {
+        name: jnp.asarray(part.reshape(-1, *specs[name].shape), dtype) for name, part in zip(linear, each, strict=True)
+    }
+    direction = wave_direction(problem)
+    if direction is not None:
+        shape = specs[direction].shape
+        units[direction] = jnp.asarray([1.0, 0.0] if shape else 0.0, dtype)[None]
+    return units
+
+
+def _given(member: Member) -> Inexact[Array, " given"]:
+    return member.data if member.slope is None else jnp.concatenate([member.data, member.slope])
