@@ -39,7 +39,7 @@ def run(quick: bool) -> dict[str, Any]:
     if quick:
         recipe = dataclasses.replace(
             recipe,
-            network=dataclasses.replace(recipe.network, degree=2),
+            network=dataclasses.replace(recipe.network, p=300),
             collocation=dataclasses.replace(recipe.collocation, members=64),
         )
     operator, seconds = without_compiling(lambda: ew.fit(shapes, recipe))

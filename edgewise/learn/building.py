@@ -31,7 +31,6 @@ from edgewise.learn.recipes import NetworkRecipe, Recipe, check_fields
 from edgewise.learn.revolved import Revolved
 from edgewise.learn.space_checks import check_field_from_density, check_in_space, is_complex, unknown_has_jacobian
 from edgewise.learn.turning import turning_numbers
-from edgewise.learn.turning_terms import highest_degree
 from edgewise.learn.wrapped import Lit, NormalDerivative, Superposed, TimesJacobian
 from edgewise.potentials import LayerPair, PlaneWave, SingleLayer, Strengths
 from edgewise.precision import complex_dtype
@@ -109,17 +108,15 @@ def _check_on_curves(recipe: Recipe) -> None:
 
 
 def _check_turning(recipe: Recipe, problem: Problem) -> None:
-    turning = turning_numbers(problem)
-    if turning is None:
+    if turning_numbers(problem) is None:
         raise ValueError(
             '`recipe.network.kind = "equivariant"` is for one smooth curve, varied about a circle by as many parameters as it has numbers '
             'that vary, for `Laplace`, `Helmholtz` or `ModifiedHelmholtz`; this problem is another. Use `recipe="default"`.'
         )
-    numbers, degree = turning[0], recipe.network.degree
-    if highest_degree(len(numbers.orders), numbers.stretches, MOST_TURNING, degree) < degree:
+    if recipe.network.p > MOST_TURNING:
         raise ValueError(
-            f"`recipe.network.degree = {degree}` gives more than {MOST_TURNING} polynomials of {2 * len(numbers.orders) + len(numbers.stretches)} "
-            "numbers. Lower it."
+            f"`recipe.network.p` is the number of polynomials of an equivariant network, at most {MOST_TURNING}; got {recipe.network.p}. "
+            "Lower it."
         )
 
 
@@ -293,7 +290,9 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         turning = turning_numbers(problem, dtype, network.octaves)
         assert turning is not None and isinstance(sight, Harmonics), "see `check_recipe`"
         direction = wave_direction(problem)
-        return Equivariant(*turning, sight, output, amounts, degree=network.degree, direction=direction, dtype=dtype)
+        return Equivariant(
+            *turning, sight, output, amounts, most=network.p, degree=network.degree, direction=direction, dtype=dtype
+        )
     common["p"] = network.p
     if network.kind == "nomad":
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)

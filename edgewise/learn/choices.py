@@ -21,7 +21,7 @@ from edgewise.learn.recipes import (
     ValidationRecipe,
 )
 from edgewise.learn.turning import Column, TurningNumbers, turning_numbers
-from edgewise.learn.turning_terms import highest_degree, terms_of
+from edgewise.learn.turning_terms import terms_of
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
@@ -121,14 +121,13 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
     waves = _waves(problem)
     nodes = max(128 if best else 64, next_even(math.ceil(6 * waves.most * waves.away)))
     harmonics = round(0.4 * nodes)
-    most = min(25_000, 225_000 // len(columns))
-    degree = highest_degree(len(numbers.orders), numbers.stretches, most, 20 if best else 14)
-    terms = terms_of(numbers.orders, numbers.stretches, degree, harmonics)
+    p, degree = min(32_000, 225_000 // len(columns)), 16 if best else 14
+    terms = terms_of(numbers.orders, numbers.costs, p, degree, harmonics)
     return Recipe(
         "best" if best else "default",
-        NetworkRecipe(kind="equivariant", degree=degree, octaves=by_octaves(problem), harmonics=harmonics),
+        NetworkRecipe(kind="equivariant", p=p, degree=degree, octaves=by_octaves(problem), harmonics=harmonics),
         # Every member has two rows for the terms of one order.
-        CollocationRecipe(members=math.ceil((2 if best else 1.25) * terms.longest), nodes=nodes),
+        CollocationRecipe(members=math.ceil((1.5 if best else 1) * terms.longest), nodes=nodes),
         OptimiserRecipe(name="conjugate-gradients", steps=100, check_every=5),
         ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0),
     )

@@ -33,6 +33,8 @@ class Equivariant(AbstractSpectral):
     alone: tuple[Float[Array, "n parts"], ...]
     """Of each column those of the scalar beside the density, if there is one: it has the harmonic 0."""
     columns: tuple[Column, ...] = eqx.field(static=True)
+    most: int = eqx.field(static=True)
+    """How many terms there may be, and of what degree."""
     degree: int = eqx.field(static=True)
     direction: str | None = eqx.field(static=True)
     """The parameter that is the direction of a plane wave."""
@@ -45,12 +47,13 @@ class Equivariant(AbstractSpectral):
         output: Output,
         amounts: Superposition,
         *,
+        most: int,
         degree: int,
         direction: str | None,
         dtype: Any,
     ):
         self.numbers, self.sight, self.output, self.amounts = numbers, sight, output, amounts
-        self.columns, self.degree, self.direction = columns, degree, direction
+        self.columns, self.most, self.degree, self.direction = columns, most, degree, direction
         parts = 2 if output.is_complex else 1
         self.weights = jnp.zeros((*self.terms.left.shape, 2, len(columns), parts), dtype)
         counts = [np.sum(self.terms.orders == column.order) for column in columns] if output.scalar_count else []
@@ -58,7 +61,7 @@ class Equivariant(AbstractSpectral):
 
     @property
     def terms(self) -> Terms:
-        return terms_of(self.numbers.orders, self.numbers.stretches, self.degree, self.sight.count)
+        return terms_of(self.numbers.orders, self.numbers.costs, self.most, self.degree, self.sight.count)
 
     def encode(self, parameters: Mapping[str, Any]) -> tuple[Array, Array]:
         """Coefficients of the harmonics, and the scalars."""

@@ -325,7 +325,7 @@ class _Run:
         elif why == ALL_STEPS:
             more = "`optimiser.steps`"
         elif self.recipe.optimiser.name == "conjugate-gradients":
-            more = "`network.degree` and `collocation.members`, or `collocation.nodes` and `network.harmonics`"
+            more = "`network.p` and `collocation.members`, or `collocation.nodes` and `network.harmonics`"
         else:
             more = "`collocation.nodes`, `network.harmonics` or `collocation.members`"
         return FitResult("unconverged", f"not converged: {seen}. Use more {more}, or a smaller box")

@@ -22,13 +22,14 @@ class NetworkRecipe:
     """Hidden layers of encoder (branch) and of decoder (trunk)."""
     neurons: int = 20
     p: int = 16
-    """How many numbers the parameters become before they meet the boundary."""
+    """How many numbers the parameters become before they meet the boundary; of `equivariant`, how many polynomials at most."""
     harmonics: int = 80
     """The highest wave number of `harmonics`; of `revolved`, the highest degree of harmonics of the direction."""
     scale: float = 5.0
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
-    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`, or that `equivariant` is."""
+    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`; of `equivariant` the highest in
+    the number whose powers fall off fastest."""
     octaves: tuple[str, ...] = ()
     """Parameters that are seen by their logarithm: a boundary, or its condition, that changes by ratios."""
     poles: int = 8
@@ -133,7 +134,8 @@ def network_words(chosen: Recipe) -> str:
     octaves = f" {' and '.join(network.octaves)} by octaves," if network.octaves else ""
     if network.kind == "equivariant":
         return (
-            f"equivariant, polynomials of degree {network.degree},{octaves} boundary by {network.harmonics} harmonics"
+            f"equivariant, at most {network.p} polynomials of degree {network.degree},{octaves} boundary by "
+            f"{network.harmonics} harmonics"
         )
     sees = {
         "harmonics": f"{network.harmonics} harmonics",

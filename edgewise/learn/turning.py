@@ -31,6 +31,9 @@ from edgewise.quadrature.rule import sides
 NODES, MEMBERS, LEAST = 64, 128, 1e-7
 # A number that turns should vary about zero: its mean may be this share of its root mean square.
 CENTRED = 0.5
+# What is left of powers of a number with one more degree, as a share of the slope that it gives the boundary (measured: a tenth
+# for mode 2 with an amplitude of 0.12 radii, a fifth for mode 5), and the least and the most of it.
+SLOPE, SHARES = 0.6, (0.02, 0.6)
 # So many radians of a phase ask for one more degree of the wavenumber.
 RADIANS = 8.0
 # Turns by which data are known, the share of them that still counts, and the highest order of data that a network has.
@@ -54,8 +57,8 @@ class TurningNumbers(eqx.Module):
     """Middle and half the width of real and imaginary part of X_1: shape (2, 2)."""
     varying: tuple[int, ...] = eqx.field(static=True)
     """Which of these two parts vary."""
-    stretches: tuple[int, ...] = eqx.field(static=True)
-    """Of each real number, how many of its degrees count as one: more for a wavenumber, which turns phases."""
+    costs: tuple[float, ...] = eqx.field(static=True)
+    """What one degree of each number counts, complex ones first: less where its powers fall off more slowly."""
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> tuple[Complex[Array, " k"], Float[Array, " l"]]:
         orders = np.array(self.orders)
@@ -99,7 +102,7 @@ def turning_numbers(
         Fixed(jnp.asarray(shape.combinations, dtype)),
         Fixed(jnp.asarray(shape.sizes, dtype)),
         shape.varying,
-        shape.stretches,
+        shape.costs,
     )
     return numbers, columns
 
@@ -112,7 +115,7 @@ class _Shape(NamedTuple):
     combinations: np.ndarray
     sizes: np.ndarray
     varying: tuple[int, ...]
-    stretches: tuple[int, ...]
+    costs: tuple[float, ...]
 
 
 @remembered
@@ -161,7 +164,7 @@ def _shape_of(problem: Problem) -> _Shape | None:
     # Where s runs clockwise it turns the other way; nodes begin at s = 0.
     if np.max(np.abs(s - 2 * np.pi * np.arange(NODES) / NODES)) > 1e-6:
         return None
-    orders, combinations = [], []
+    orders, combinations, sizes_of = [], [], []
     for order in range(1, NODES // 2 - 1):
         pair = np.stack([found[:, centre + order], found[:, centre - order].conj()], axis=1)
         if np.max(np.abs(pair)) < LEAST * scale:
@@ -177,20 +180,33 @@ def _shape_of(problem: Problem) -> _Shape | None:
                 return None
             orders.append(order)
             combinations.append(combination / np.max(np.abs(values)))
+            sizes_of.append(np.max(np.abs(values)))
     parts = np.stack([np.real(found[:, centre]), np.imag(found[:, centre])])
     low, high = parts.min(axis=1), parts.max(axis=1)
     varying = tuple(int(i) for i in np.flatnonzero(high - low > LEAST * scale))
     others = box.without(told)
-    stretches = (*[1] * len(varying), *_stretches(problem, others, scale))
-    if 2 * len(orders) + len(stretches) > len(axes_of(box)) or not orders:
+    real = [*[1.0] * len(varying), *_real_costs(problem, others, scale)]
+    # Where a wave comes from every side, it turns against the body also where the turned bodies are not in the family.
+    needed = len(orders) if wave_direction(problem) else 2 * len(orders)
+    if needed + len(real) > len(axes_of(box)) or not orders:
         return None
+    costs = (*_turning_costs(np.array(orders), np.array(sizes_of) / scale), *real)
     rows = np.array([[c[0].real, c[0].imag, c[1].real, c[1].imag] for c in combinations])
     sizes = np.stack([(low + high) / 2, np.where(high > low, (high - low) / 2, 1)])
-    return _Shape(others, tuple(orders), rows, sizes, varying, stretches)
+    return _Shape(others, tuple(orders), rows, sizes, varying, costs)
 
 
-def _stretches(problem: Problem, box: Box, size: float) -> list[int]:
-    """Of every number of the box: one, but of a wavenumber by how much it turns the phase of waves through a body, and round it."""
+def _turning_costs(orders: np.ndarray, sizes: np.ndarray) -> list[float]:
+    """By the logarithm of what is left of a power with one more degree: a share of the slope that the number gives the boundary.
+
+    In hundredths of the dearest, so that rounding elsewhere leaves them the same.
+    """
+    shares = np.clip(SLOPE * orders * sizes, *SHARES)
+    return [float(cost) for cost in np.round(np.log(shares) / np.log(np.min(shares)), 2)]
+
+
+def _real_costs(problem: Problem, box: Box, size: float) -> list[float]:
+    """Of every number of the box: one, but less of a wavenumber that turns the phase of waves through a body, and round it."""
     wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
     found = []
     for name, spec in box.specs:
@@ -198,7 +214,7 @@ def _stretches(problem: Problem, box: Box, size: float) -> list[int]:
         turns = 0.0
         if isinstance(wavenumber, Parameter) and name == wavenumber.name:
             turns = float(np.max(spec.high) - np.min(spec.low)) / 2 * (2 + np.pi) * size
-        found += [max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
+        found += [1 / max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
     return found
 
 
