@@ -39,8 +39,6 @@ from edgewise.quadrature import Duffy
 from edgewise.quadrature.rule import sides
 
 MOST_TERMS = 2048
-# Of an equivariant network: what a GPU can take.
-MOST_TURNING = 200_000
 
 
 def check_recipe(recipe: Any, problem: Problem) -> Recipe:
@@ -67,7 +65,7 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
             f"`recipe.network.p` must be even for Gaussian features, got {network.p}. Take {network.p + 1}."
         )
     if network.kind == "equivariant":
-        _check_turning(recipe, problem)
+        _check_turning(problem)
     _check_octaves(recipe, problem)
     if network.normal_derivative and (
         network.features == "harmonics" or not isinstance(problem.representation, LayerPair)
@@ -107,16 +105,11 @@ def _check_on_curves(recipe: Recipe) -> None:
     _check_even("validation", recipe.validation.nodes)
 
 
-def _check_turning(recipe: Recipe, problem: Problem) -> None:
+def _check_turning(problem: Problem) -> None:
     if turning_numbers(problem) is None:
         raise ValueError(
             '`recipe.network.kind = "equivariant"` is for one smooth curve, varied about a circle by as many parameters as it has numbers '
             'that vary, for `Laplace`, `Helmholtz` or `ModifiedHelmholtz`; this problem is another. Use `recipe="default"`.'
-        )
-    if recipe.network.p > MOST_TURNING:
-        raise ValueError(
-            f"`recipe.network.p` is the number of polynomials of an equivariant network, at most {MOST_TURNING}; got {recipe.network.p}. "
-            "Lower it."
         )
 
 

@@ -34,6 +34,8 @@ CENTRED = 0.5
 # What is left of powers of a number with one more degree, as a share of the slope that it gives the boundary (measured: a tenth
 # for mode 2 with an amplitude of 0.12 radii, a fifth for mode 5), and the least and the most of it.
 SLOPE, SHARES = 0.6, (0.02, 0.6)
+# The same of a real number, such as the size of a body or a Robin coefficient.
+REAL = 0.3
 # So many radians of a phase ask for one more degree of the wavenumber.
 RADIANS = 8.0
 # Turns by which data are known, the share of them that still counts, and the highest order of data that a network has.
@@ -185,28 +187,30 @@ def _shape_of(problem: Problem) -> _Shape | None:
     low, high = parts.min(axis=1), parts.max(axis=1)
     varying = tuple(int(i) for i in np.flatnonzero(high - low > LEAST * scale))
     others = box.without(told)
-    real = [*[1.0] * len(varying), *_real_costs(problem, others, scale)]
+    stretches = [*[1] * len(varying), *_stretches(problem, others, scale)]
     # Where a wave comes from every side, it turns against the body also where the turned bodies are not in the family.
     needed = len(orders) if wave_direction(problem) else 2 * len(orders)
-    if needed + len(real) > len(axes_of(box)) or not orders:
+    if needed + len(stretches) > len(axes_of(box)) or not orders:
         return None
-    costs = (*_turning_costs(np.array(orders), np.array(sizes_of) / scale), *real)
+    costs = _costs(np.array(orders), np.array(sizes_of) / scale, np.array(stretches))
     rows = np.array([[c[0].real, c[0].imag, c[1].real, c[1].imag] for c in combinations])
     sizes = np.stack([(low + high) / 2, np.where(high > low, (high - low) / 2, 1)])
     return _Shape(others, tuple(orders), rows, sizes, varying, costs)
 
 
-def _turning_costs(orders: np.ndarray, sizes: np.ndarray) -> list[float]:
-    """By the logarithm of what is left of a power with one more degree: a share of the slope that the number gives the boundary.
+def _costs(orders: np.ndarray, sizes: np.ndarray, stretches: np.ndarray) -> tuple[float, ...]:
+    """By the logarithm of what is left of a power with one more degree: a share of the slope that a number gives the boundary.
 
     In hundredths of the dearest, so that rounding elsewhere leaves them the same.
     """
     shares = np.clip(SLOPE * orders * sizes, *SHARES)
-    return [float(cost) for cost in np.round(np.log(shares) / np.log(np.min(shares)), 2)]
+    unit = np.log(np.min(shares))
+    real = np.minimum(np.log(REAL) / unit, 1 / stretches)
+    return tuple(float(cost) for cost in np.round([*np.log(shares) / unit, *real], 2))
 
 
-def _real_costs(problem: Problem, box: Box, size: float) -> list[float]:
-    """Of every number of the box: one, but less of a wavenumber that turns the phase of waves through a body, and round it."""
+def _stretches(problem: Problem, box: Box, size: float) -> list[int]:
+    """Of every number of the box: one, but of a wavenumber by how much it turns the phase of waves through a body, and round it."""
     wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
     found = []
     for name, spec in box.specs:
@@ -214,7 +218,7 @@ def _real_costs(problem: Problem, box: Box, size: float) -> list[float]:
         turns = 0.0
         if isinstance(wavenumber, Parameter) and name == wavenumber.name:
             turns = float(np.max(spec.high) - np.min(spec.low)) / 2 * (2 + np.pi) * size
-        found += [1 / max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
+        found += [max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
     return found
 
 
