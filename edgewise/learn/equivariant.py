@@ -66,17 +66,16 @@ class Equivariant(AbstractSpectral):
     def encode(self, parameters: Mapping[str, Any]) -> tuple[Array, Array]:
         """Coefficients of the harmonics, and the scalars."""
         terms = self.terms
-        left, right = terms.products(*self.numbers(parameters, self.weights.dtype))
+        halves = terms.products(*self.numbers(parameters, self.weights.dtype))
 
         def added(_, block):
             i, j, weights = block
-            return None, _sums(left[i] * right[j], weights)
+            return None, _sums(halves[0][i] * halves[1][j], weights)
 
         # Block by block: all products at once would be megabytes for every member of a batch.
-        blocks = jnp.asarray(terms.left), jnp.asarray(terms.right), self.weights
-        _, sums = jax.lax.scan(added, None, blocks)
+        _, sums = jax.lax.scan(added, None, (jnp.asarray(terms.left), jnp.asarray(terms.right), self.weights))
         alone = [
-            _sums((left[terms.left[own]] * right[terms.right[own]]).reshape(-1), weights)
+            _sums((halves[0][terms.left[own]] * halves[1][terms.right[own]]).reshape(-1), weights)
             for own, weights in zip(self.of_scalars, self.alone, strict=True)
         ]
         there, back = self.spectra(sums, alone)
@@ -100,17 +99,16 @@ class Equivariant(AbstractSpectral):
         def sums(products, weights):
             # As products of two matrices for each block, which is six times as fast as other orders of the axes.
             found = products @ weights.reshape(*weights.shape[:2], -1)
-            found = jnp.moveaxis(found.reshape(len(found), 2, -1, *weights.shape[2:]), 0, 2)
-            return _complex(found[0]), _complex(found[1])
+            return jnp.moveaxis(found.reshape(len(found), 2, -1, *weights.shape[2:]), 2, 0)
 
-        alone = []
-        for own, weights in zip(self.of_scalars, self.alone, strict=True):
-            parts = sums(products[own], weights.reshape(len(own), -1, weights.shape[-1]))
-            alone.append(tuple(jnp.sum(part, axis=1) for part in parts))
+        alone = [
+            jnp.sum(sums(products[own], weights.reshape(len(own), -1, weights.shape[-1])), axis=1)
+            for own, weights in zip(self.of_scalars, self.alone, strict=True)
+        ]
         return jax.vmap(self.spectra)(sums(products, self.weights), alone)
 
     def spectra(
-        self, sums: tuple[Array, Array], alone: list[tuple[Array, Array]]
+        self, sums: Float[Array, "blocks 2 2 columns parts"], alone: list[Float[Array, "2 parts"]]
     ) -> tuple[Complex[Array, "columns h"], Complex[Array, "columns h"]]:
         """The answers to each column and to its reflection: harmonics from the lowest on, then scalars.
 
@@ -118,22 +116,29 @@ class Equivariant(AbstractSpectral):
             sums: Of every block Σ w Re T and Σ w Im T, for the terms and for their conjugates.
             alone: The same of the scalar, for each column.
         """
-        count, orders = self.sight.count, np.array([column.order for column in self.columns])
-        real, imaginary = sums
-        columns = np.broadcast_to(np.arange(len(orders)), (len(real), len(orders)))
-        there, back = (jnp.zeros((len(orders), 2 * count + 1), real.dtype) for _ in range(2))
+        # Sums over the blocks of each order: a product with zeros and ones, since sums into places are slow.
+        every = np.arange(int(np.max(self.terms.orders)) + 1)
+        belongs = jnp.asarray(self.terms.orders == every[:, None], sums.dtype)
+        by_order = _complex(jnp.tensordot(belongs, sums, 1))
+        there, back = (jnp.zeros((), by_order.dtype) for _ in range(2))
         for conjugate, sign in ((0, 1), (1, -1)):
-            own, turned = real[:, conjugate], sign * 1j * imaginary[:, conjugate]
-            place = sign * self.terms.orders[:, None] + orders
-            # What is beyond the harmonics is left out. Of order 0 the conjugates are among the terms themselves.
-            inside = (np.abs(place) <= count) & ((sign > 0) | (self.terms.orders[:, None] > 0))
-            there = there.at[columns[inside], (count + place)[inside]].add((own + turned)[inside])
-            back = back.at[columns[inside], (count - place)[inside]].add((own - turned)[inside])
+            real, imaginary = (self._placed(by_order[:, part, conjugate], sign) for part in (0, 1))
+            there, back = there + real + sign * 1j * imaginary, back + (real - sign * 1j * imaginary)[:, ::-1]
         if alone:
-            real, imaginary = (jnp.stack(part)[:, None] for part in zip(*alone, strict=True))
+            real, imaginary = jnp.moveaxis(_complex(jnp.stack(alone)), 1, 0)[..., None]
             there = jnp.concatenate([there, real - 1j * imaginary], axis=1)
             back = jnp.concatenate([back, real + 1j * imaginary], axis=1)
         return there, back
+
+    def _placed(self, by_order: Complex[Array, "orders columns"], sign: int) -> Complex[Array, "columns h"]:
+        """Of every order κ at its harmonic, κ + q, or q - κ of conjugates; of order 0 these are among the terms themselves."""
+        count, orders = self.sight.count, np.array([column.order for column in self.columns])
+        wanted = sign * (np.arange(-count, count + 1) - orders[:, None])
+        least, none = (1 if sign < 0 else 0), len(by_order)
+        # What is no order is the zero at the end.
+        place = np.where((wanted >= least) & (wanted < none), wanted, none)
+        filled = jnp.concatenate([by_order, jnp.zeros((1, len(orders)), by_order.dtype)])
+        return filled[place, np.arange(len(orders))[:, None]]
 
     def _phases(self, parameters: Mapping[str, Any]) -> tuple[Complex[Array, " columns"], Complex[Array, " columns"]]:
         """What multiplies each column, and what its reflection."""
@@ -155,10 +160,10 @@ class Equivariant(AbstractSpectral):
         return jnp.stack([values.real, values.imag]) if self.output.is_complex else values.real[None]
 
 
-def _sums(products: Complex[Array, " b"], weights: Float[Array, "b ... parts"]) -> tuple[Array, Array]:
+def _sums(products: Complex[Array, " b"], weights: Float[Array, "b ... parts"]) -> Float[Array, "2 ... parts"]:
     """Σ w Re T and Σ w Im T."""
-    real, imaginary = (_complex(jnp.tensordot(part, weights, 1)) for part in (products.real, products.imag))
-    return real, imaginary
+    flat = weights.reshape(len(weights), -1)
+    return jnp.stack([products.real @ flat, products.imag @ flat]).reshape(2, *weights.shape[1:])
 
 
 def _complex(parts: Float[Array, "... parts"]) -> Complex[Array, "..."]:
