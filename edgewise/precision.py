@@ -1,5 +1,7 @@
 """Double precision: asked for once, by the user; never switched behind their back."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -47,3 +49,20 @@ def is_concrete(*arrays: Any) -> bool:
 def complex_dtype(dtype) -> np.dtype:
     """The complex dtype of the same precision."""
     return np.dtype(jnp.result_type(dtype, jnp.complex64))
+
+
+@contextlib.contextmanager
+def double_precision() -> Iterator[None]:
+    """For what must come out the same in every session: the structure of a network, of which no array leaves the context.
+
+    JAX keeps what it made of a NumPy array that a user's function holds, and would hand an array of 64 bits to code compiled for 32;
+    so what it keeps is forgotten, in sessions of single precision, where all of it has to be compiled again.
+    """
+    if jax.config.read("jax_enable_x64"):
+        yield
+        return
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        jax.clear_caches()

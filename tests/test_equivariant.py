@@ -1,6 +1,9 @@
 """Networks that turn with the plane: what turns, the polynomials, and operators trained by conjugate gradients."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import equinox as eqx
 import jax
@@ -340,3 +343,29 @@ def test_nothing_is_solved_for_labels(monkeypatch):
     history = ew.fit(INSIDE, recipe).history
     losses = [record["loss"] for record in history]
     assert losses == sorted(losses, reverse=True) and losses[-1] < 1e-6
+
+
+SINGLE = """
+import numpy as np, jax, jax.numpy as jnp, edgewise as ew
+modes = np.arange(2, 4)
+family = ew.StarCurve(lambda s, a, b: 1.1 + a @ jnp.cos(modes * s) + b @ jnp.sin(modes * s))
+largest = 0.1 * np.ones(2)
+box = ew.Box(a=(-largest, largest), b=(-largest, largest), angle=ew.Angle())
+problem = ew.Problem(family, box, ew.CombinedField(ew.Helmholtz(2, 2.0)), ew.PlaneWave("angle"), "exterior")
+assert not jax.config.read("jax_enable_x64")
+recipe = ew.recipe("default", problem)
+assert not jax.config.read("jax_enable_x64") and jnp.ones(1).dtype == jnp.float32
+print(recipe.network.kind, recipe.collocation.members)
+"""
+
+
+def test_a_session_of_single_precision_chooses_the_same():
+    """Whatever arrays of 64 bits the functions of a problem hold."""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"JAX_ENABLE_X64": "0"}, capture_output=True, text=True
+        )
+        for code in (SINGLE, SINGLE.replace("assert not", "ew.enable_x64() #").replace("assert", "#"))
+    ]
+    assert all(run.returncode == 0 for run in said), said[0].stderr + said[1].stderr
+    assert said[0].stdout == said[1].stdout and "equivariant" in said[0].stdout

@@ -16,7 +16,7 @@ from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, compare, read_config, read_history
 from edgewise.learn.storage import load_arrays
 from edgewise.names import guess, nearest
-from edgewise.precision import working_dtype
+from edgewise.precision import double_precision, working_dtype
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 
@@ -75,7 +75,7 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     compare(problem, config, path)
     # Shapes alone, without memory: a forged recipe must not be able to ask for any. In the precision of the file, whatever that of
     # the session.
-    with jax.enable_x64(True):
+    with double_precision():
         shape = shape_of(problem, np.dtype(recipe.dtype))
         sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
         skeleton = eqx.filter_eval_shape(

@@ -24,6 +24,7 @@ from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import Member, Robin
+from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import sides
 
@@ -125,7 +126,7 @@ def _found(problem: Problem) -> tuple[_Shape, tuple[Column, ...]] | None:
     if not _knows_no_direction(problem):
         return None
     # In single precision rounding would vary too; and an operator must look the same in either.
-    with jax.enable_x64(True):
+    with double_precision():
         shape = _shape_of(problem)
         columns = _columns_of(problem) if shape is not None else None
     return None if shape is None or columns is None else (shape, columns)
