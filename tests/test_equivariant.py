@@ -15,6 +15,7 @@ from members import LAPLACE
 from training import changed
 
 import edgewise as ew
+from edgewise.learn import equivariant
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.networks import split_trainable, unknowns
 from edgewise.learn.turning import Column, turning_numbers
@@ -97,15 +98,19 @@ def small(problem, p, nodes=40):
     )
 
 
-def with_random_weights(problem):
-    """An equivariant network, and its values at coordinates."""
+def random_network(problem):
     shape = shape_of(problem, np.dtype(float))
     made = build_network(
         problem, small(problem, 50), shape, jnp.ones(shape.channels + shape.scalars), jax.random.key(0)
     )
     trainable, rest = split_trainable(made)
     flat, unravel = jax.flatten_util.ravel_pytree(trainable)
-    network = eqx.combine(unravel(jax.random.normal(jax.random.key(1), flat.shape)), rest)
+    return eqx.combine(unravel(jax.random.normal(jax.random.key(1), flat.shape)), rest)
+
+
+def with_random_weights(problem):
+    """The values of an equivariant network at coordinates."""
+    network = random_network(problem)
 
     def values(s, **parameters):
         nodes = problem.family.boundary(jnp.asarray(s), jnp.ones(len(s)), parameters)
@@ -137,6 +142,20 @@ def test_the_answer_is_linear_in_numbers_of_the_data_whatever_the_weights():
     both = values(s, **shape, g=2 * np.array([1.0, 0.0]) - 3 * np.array([0.3, -0.7]))
     np.testing.assert_allclose(both, 2 * one - 3 * two, atol=1e-12)
     assert both.dtype == np.float64
+
+
+@pytest.mark.parametrize(("problem", "has_scalar"), [(LINEAR, True), (WAVES, False)])
+def test_many_members_have_the_codes_that_each_has_alone(problem, has_scalar, monkeypatch):
+    network = random_network(problem)
+    assert bool(network.alone) == has_scalar
+    members = problem.parameters.sample(jax.random.key(3), 11)
+    each = jax.vmap(network.encode)(members)
+    for size in (4, 11):
+        # Two whole pieces and one that is not full; then all in one.
+        monkeypatch.setattr(equivariant, "PIECE", size)
+        for found, true in zip(network.encode_many(members, 11), each, strict=True):
+            assert found.shape == true.shape
+            np.testing.assert_allclose(found, true, rtol=1e-11, atol=1e-11 * np.max(np.abs(true), initial=1))
 
 
 def test_what_turns():

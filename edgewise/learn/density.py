@@ -54,11 +54,11 @@ class Reading(eqx.Module):
         self.network = network
         self.features = jax.vmap(network.features)(_coordinates(rule, family, dtype)) if network.is_shared else None
 
-    def unknowns(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
+    def unknowns(self, nodes: Boundary, parameters: Mapping[str, Any], code: Any = None) -> Inexact[Array, " cn+p"]:
         """As `networks.unknowns`."""
         if self.features is None:
-            return unknowns(self.network, nodes, parameters)
-        code = self.network.encode(parameters)
+            return unknowns(self.network, nodes, parameters, code)
+        code = self.network.encode(parameters) if code is None else code
         values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
         # Nodes of surfaces, and those graded to corners, are in the rule's order.
         is_plain = nodes.x.shape[-1] == 2 and nodes.anchor is None

@@ -57,6 +57,10 @@ class AbstractNetwork(eqx.Module):
     def encode(self, parameters: Mapping[str, Any]) -> Any:
         """The member as the decoder sees it."""
 
+    def encode_many(self, members: Mapping[str, Array], count: int) -> Any:
+        """The same of `count` members, whose parameters have an axis in front."""
+        return jax.vmap(self.encode, axis_size=count)(members)
+
     @abc.abstractmethod
     def features(self, node: Boundary) -> Any:
         """One node as the decoder sees it."""
@@ -256,9 +260,15 @@ class DeepONet(AbstractNetwork):
         return self.output.scalars(self.head @ code)
 
 
-def unknowns(network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " cn+p"]:
-    """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars."""
-    code = network.encode(parameters)
+def unknowns(
+    network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any], code: Any = None
+) -> Inexact[Array, " cn+p"]:
+    """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars.
+
+    Arguments:
+        code: Of the member, where it is known already.
+    """
+    code = network.encode(parameters) if code is None else code
     values = jax.vmap(lambda features: network.decode(code, features))(jax.vmap(network.features)(nodes))
     return joined(times_factor(network, values, nodes, parameters), network.scalars(code))
 

@@ -142,15 +142,15 @@ def _read(
     dtype = network_dtype(network)
     reading = Reading(network, rule, problem.family, dtype)
 
-    def one(parameters):
+    def one(parameters, code):
         member = problem.member(rule, parameters, dtype, data=False)
-        unknown = member.representation.charged(member, reading.unknowns(member.boundary, parameters))
+        unknown = member.representation.charged(member, reading.unknowns(member.boundary, parameters, code))
         n = member.boundary.s.shape[0] * member.condition.channels
         density = member.representation.density(member.boundary, member.condition, unknown[:n])
         strengths = member.representation.strengths(member, density, unknown[n:])
         return member.boundary.s, density, member.boundary, strengths
 
-    s, density, boundary, strengths = jax.vmap(one, axis_size=count)(values)
+    s, density, boundary, strengths = jax.vmap(one, axis_size=count)(values, network.encode_many(values, count))
     stats = {
         "num_nodes": jnp.full(count, boundary.s.shape[1]),
         # The mean that is taken from an interior Neumann solution is an integral of its layer over the boundary.
