@@ -60,8 +60,7 @@ class Equivariant(AbstractSpectral):
         self.columns, self.most, self.degree, self.direction = columns, most, degree, direction
         parts = 2 if output.is_complex else 1
         self.weights = jnp.zeros((*self.terms.left.shape, 2, len(columns), parts), dtype)
-        counts = [np.sum(self.terms.orders == column.order) for column in columns] if output.scalar_count else []
-        self.alone = tuple(jnp.zeros((int(n) * self.terms.left.shape[1], parts), dtype) for n in counts)
+        self.alone = tuple(jnp.zeros((self.terms.left[own].size, parts), dtype) for own in self.of_scalars)
 
     @property
     def terms(self) -> Terms:
@@ -136,7 +135,8 @@ class Equivariant(AbstractSpectral):
     @property
     def of_scalars(self) -> list[np.ndarray]:
         """Of each column the blocks of terms that the scalar has: of data of the order q the conjugates of those of order q."""
-        return [np.flatnonzero(self.terms.orders == column.order) for column in self.columns] if self.alone else []
+        columns = self.columns if self.output.scalar_count else ()
+        return [np.flatnonzero(self.terms.orders == column.order) for column in columns]
 
     def of_members(
         self, products: Float[Array, "blocks 2m b"]

@@ -73,7 +73,7 @@ def terms_of(orders: tuple[int, ...], costs: tuple[float, ...], most: int, degre
         highest: The largest order that is kept.
     """
     bound = _bound(len(orders), costs, most, degree)
-    top = tuple(int(np.searchsorted(_costs(np.arange(bound + 1), cost), bound, "right")) - 1 for cost in costs)
+    top = tuple(_highest(cost, bound) for cost in costs)
     turning = [
         (_costs(_degrees(n), cost), order * _turns(n)) for n, cost, order in zip(top, costs, orders, strict=False)
     ]
@@ -110,11 +110,16 @@ def _bound(turning: int, costs: tuple[float, ...], most: int, degree: int) -> in
     limit = int(_costs(np.array(degree), 1.0))
     counts = np.ones(1)
     for i, cost in enumerate(costs):
-        n = int(np.searchsorted(_costs(np.arange(limit + 1), cost), limit, "right")) - 1
+        n = _highest(cost, limit)
         own = _costs(_degrees(n) if i < turning else np.arange(n + 1), cost)
         counts = np.convolve(counts, np.bincount(own))[: limit + 1]
     fitting = int(np.searchsorted(np.cumsum(counts), most, "right")) - 1
     return max(min(fitting, limit), int(_costs(np.array(1), max(costs))))
+
+
+def _highest(cost: float, bound: int) -> int:
+    """The largest degree of a number alone."""
+    return int(np.searchsorted(_costs(np.arange(bound + 1), cost), bound, "right")) - 1
 
 
 def _costs(degrees: np.ndarray, cost: float) -> np.ndarray:
