@@ -34,8 +34,8 @@ class CombinedField(AbstractRepresentation):
     what the hypersingular layer roughens. The equation is of the second kind, all its kernels weakly singular.
 
     Arguments:
-        coupling: η > 0; by default the wavenumber, but at least one over the size of the bodies, which keeps the equation
-            well-conditioned as k -> 0.
+        coupling: η > 0; by default √(k² + 1/a²), with a the radius of a circle as long as the bodies on average, or of a sphere
+            of their area: well-conditioned also as k -> 0, and smooth in every parameter, which networks and interpolation need.
     """
 
     kernel: AbstractKernel
@@ -127,11 +127,13 @@ class CombinedField(AbstractRepresentation):
 
 
 def coupling_of(kernel: Any, coupling: Any, boundary: Boundary) -> Array:
-    """η as it was given, or the wavenumber, but at least one over the size of the bodies."""
+    """η as it was given, or √(k² + 1/a²), with a the radius of the bodies by their length or area."""
     if coupling is not None:
         return jnp.asarray(coupling)
-    size = jnp.max(jnp.ptp(boundary.x, axis=0)) / 2
-    return jnp.maximum(jnp.abs(jnp.asarray(kernel.wavenumber)), 1 / size)
+    # Not by the extent of the nodes: the largest of numbers has kinks in the parameters, and changes with the nodes.
+    size = jnp.sum(boundary.weight) / boundary.components
+    square = (size / (2 * jnp.pi)) ** 2 if kernel.dim == 2 else size / (4 * jnp.pi)
+    return jnp.sqrt(jnp.abs(jnp.asarray(kernel.wavenumber)) ** 2 + 1 / square)
 
 
 class _Difference(AbstractKernel):

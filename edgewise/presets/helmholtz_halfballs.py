@@ -22,7 +22,7 @@ def problem() -> Problem:
     return Problem(
         family=HalfBalls(),
         parameters=Box(t=(0.05, 0.5), direction=Direction(3, default=(0, 0, 1))),
-        representation=CombinedField(Helmholtz(dim=3, wavenumber=2 * math.pi)),
+        representation=CombinedField(Helmholtz(dim=3, wavenumber=2 * math.pi), coupling=2 * math.pi),
         data=PlaneWave("direction"),
         side="exterior",
     )

@@ -19,7 +19,7 @@ def problem() -> Problem:
     return Problem(
         family=StarCurve(radius),
         parameters=Box(a=amplitudes(4), b=amplitudes(4), angle=Angle(default=0.0)),
-        representation=NullField(Helmholtz(dim=2, wavenumber=3.0)),
+        representation=NullField(Helmholtz(dim=2, wavenumber=3.0), coupling=3.0),
         data=PlaneWave("angle"),
         side="exterior",
     )
