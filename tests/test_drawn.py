@@ -11,9 +11,9 @@ from space import LAPLACE
 
 import edgewise as ew
 from edgewise.learn import drawn
-from edgewise.learn.building import _check_papers_rule
 from edgewise.learn.inputs import Fixed, GaussianFourier, ParameterInputs
 from edgewise.learn.networks import AbstractNetwork, Nomad, Output, split_trainable, unknowns
+from edgewise.learn.recipe_checks import _check_papers_rule
 from edgewise.learn.recipes import CollocationRecipe
 from edgewise.learn.training import Training
 

@@ -150,9 +150,11 @@ def test_many_members_have_the_codes_that_each_has_alone(problem, has_scalar, mo
     assert bool(network.alone) == has_scalar
     members = problem.parameters.sample(jax.random.key(3), 11)
     each = jax.vmap(network.encode)(members)
-    for size in (4, 11):
-        # Two whole pieces and one that is not full; then all in one.
+    # Two whole pieces and one that is not full; then all in one, blocks side by side, the last turn not full either.
+    for size, turn in ((4, 1), (11, 5)):
+        assert turn == 1 or len(network.weights) % turn
         monkeypatch.setattr(equivariant, "PIECE", size)
+        monkeypatch.setattr(equivariant, "TURN", turn)
         for found, true in zip(network.encode_many(members, 11), each, strict=True):
             assert found.shape == true.shape
             np.testing.assert_allclose(found, true, rtol=1e-11, atol=1e-11 * np.max(np.abs(true), initial=1))
@@ -330,7 +332,7 @@ def test_what_is_chosen_and_said():
     two = ew.preset("helmholtz-star")
     assert ew.recipe("default", two).network.kind == "equivariant"
     still = dataclasses.replace(two, data=ew.PlaneWave(0.0), parameters=two.parameters.without(["angle"]))
-    assert ew.recipe("default", still).network.kind == "modal"
+    assert ew.recipe("default", still).network.kind == "expansion"
 
 
 def test_steps_continue_where_they_were_interrupted(tmp_path):

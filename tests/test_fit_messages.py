@@ -218,12 +218,15 @@ def test_a_flux_that_a_few_nodes_do_not_resolve_is_not_refused():
         check_data(problem, ew.Kress(64), member, 1, np.dtype("float64"))
 
 
-@pytest.mark.parametrize("progress", [None, True])
-def test_lines_are_shown_only_where_they_were_asked_for(progress, capsys):
+@pytest.mark.parametrize("progress", [None, True, False])
+def test_what_is_trained_is_said_unless_that_is_unwanted_and_steps_only_where_they_were_asked_for(progress, capsys):
     """Standard error is no terminal here."""
     problem = single()
-    ew.fit(problem, tiny(problem, optimiser={"steps": 1}, validation={"tol": 1.0}), progress=progress)
-    assert ("step 1 of at most 1, loss" in capsys.readouterr().err) == bool(progress)
+    chosen = tiny(problem, optimiser={"steps": 1}, validation={"tol": 1.0})
+    ew.fit(problem, chosen, progress=progress)
+    said = capsys.readouterr().err
+    assert said.startswith(f"fit: {chosen}\n") if progress is not False else not said
+    assert ("step 1 of at most 1, loss" in said) == bool(progress)
 
 
 @pytest.mark.slow

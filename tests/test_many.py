@@ -281,7 +281,7 @@ def test_recipes_whose_parts_do_not_fit(changes, words):
 def test_what_is_chosen_for_a_problem():
     assert ew.recipe("default", SHAPES).network.kind == "deeponet"
     assert ew.recipe("default", EIGHT).network.kind == "modal"
-    assert ew.recipe("default", MOVED).network.kind == "modal"
+    assert ew.recipe("default", MOVED).network.kind == "expansion"
     assert ew.recipe("default", WAVES).network.kind == "equivariant"
     # A network that follows waves over more wavelengths needs more polynomials.
     degrees = []

@@ -13,12 +13,12 @@ from edgewise.cli.problems import find_problem
 from edgewise.cli.progress import try_next
 from edgewise.cli.recipe_options import change
 from edgewise.cli.runs import at_option, typical_member
-from edgewise.learn.building import check_problem
 from edgewise.learn.choices import recipe
 from edgewise.learn.fit import prepare
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.operator import Operator
+from edgewise.learn.recipe_checks import check_problem
 from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words, steps_words
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
 from edgewise.names import counted

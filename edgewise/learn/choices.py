@@ -1,15 +1,10 @@
 """Which recipe suits a problem: `recipe`, by name."""
 
 import math
-from typing import NamedTuple
 
-import jax
-import numpy as np
-
-from edgewise.geometry import Box, Direction
-from edgewise.geometry.named import bind
-from edgewise.kernels import Helmholtz
-from edgewise.learn.collocation import linear_names, rule_on
+from edgewise.geometry import Box
+from edgewise.geometry.ranges import Interval
+from edgewise.learn.collocation import linear_names
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
 from edgewise.learn.octaves import by_octaves
@@ -22,9 +17,9 @@ from edgewise.learn.recipes import (
 )
 from edgewise.learn.turning import Column, TurningNumbers, turning_numbers
 from edgewise.learn.turning_terms import terms_of
-from edgewise.potentials import CombinedField, PlaneWave
+from edgewise.learn.waves import amounts_of, degree_costs, orders_of, turning_direction, turns_of, waves_of
+from edgewise.potentials import PlaneWave
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy
 from edgewise.quadrature.rule import next_even, next_shared, sides
 
 # So many numbers that vary by themselves are many: a lattice of members that says enough would be too large. For waves, whose
@@ -32,6 +27,9 @@ from edgewise.quadrature.rule import next_even, next_shared, sides
 MANY, MANY_WAVES = 5, 3
 # From so many on it pays to ask what turns with the plane.
 SEVERAL = 2
+# Harmonics of the angle of a plane wave beyond which bodies are too many wavelengths large; operations of one step that adds up
+# all of them, without and with `best`: two seconds on two cores, some thirty steps.
+MOST_ORDERS, MOST_WORK = 60, (5e10, 2e11)
 NAMES = ("default", "best", "paper", "paper-random")
 
 
@@ -55,10 +53,12 @@ def recipe(name: str, problem: Problem) -> Recipe:
         return _in_space(name, problem)
     linear = linear_names(problem)
     box = problem.parameters.without(linear)
-    axes, turns = len(axes_of(box)), _turns(problem)
+    axes, turns = len(axes_of(box)), turns_of(problem)
     turning = turning_numbers(problem) if axes >= SEVERAL else None
     if turning is not None:
         return _turning(name == "best", problem, *turning)
+    if _expands(problem):
+        return _expanded(name == "best", problem)
     if axes >= (MANY_WAVES if turns else MANY):
         return _for_many(name == "best", problem)
     # Every number in which the data are linear multiplies what is to be learned, and the members it takes.
@@ -94,7 +94,7 @@ def recipe(name: str, problem: Problem) -> Recipe:
 
 def _for_many(best: bool, problem: Problem) -> Recipe:
     nodes = 128 if best else 64
-    waves = _waves(problem)
+    waves = waves_of(problem)
     across = waves.most * waves.away
     nodes = max(nodes, next_even(math.ceil(6 * across)))
     if sides(problem.family):
@@ -118,7 +118,7 @@ def _for_many(best: bool, problem: Problem) -> Recipe:
 
 
 def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tuple[Column, ...]) -> Recipe:
-    waves = _waves(problem)
+    waves = waves_of(problem)
     nodes = max(128 if best else 64, next_even(math.ceil(6 * waves.most * waves.away)))
     harmonics = round(0.4 * nodes)
     p, degree = min(32_000, 225_000 // len(columns)), 16 if best else 14
@@ -131,6 +131,45 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
         OptimiserRecipe(name="conjugate-gradients", steps=100, check_every=5),
         ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0),
     )
+
+
+def _expands(problem: Problem) -> bool:
+    """Whether waves have a plane wave's angle beside numbers, or several numbers: a phase that turns takes many polynomials of each."""
+    direction = wave_direction(problem)
+    if waves_of(problem).most == 0 or (direction and orders_of(problem) > MOST_ORDERS):
+        return False
+    others = axes_of(problem.parameters.without((*linear_names(problem), *([direction] if direction else []))))
+    return len(others) >= (1 if direction else 2) and all(isinstance(spec, Interval) for spec in others)
+
+
+def _expanded(best: bool, problem: Problem) -> Recipe:
+    order = orders_of(problem) if wave_direction(problem) else 0
+    amounts, waves = amounts_of(problem, order), waves_of(problem)
+    box = problem.parameters.without(amounts.names)
+    axes = len(axes_of(box))
+    nodes = (320 if best else 192) if axes == 1 else (192 if best else 128) if axes == 2 else (128 if best else 96)
+    nodes = max(nodes, next_even(math.ceil(6 * waves.most * waves.away)))
+    if sides(problem.family):
+        nodes = next_shared(3 * nodes, sides(problem.family))
+    harmonics, degree = round(0.42 * nodes), 20 if best else 16
+    unknowns = problem.condition.channels * len(problem.family.curves) * (2 * harmonics + 1)
+    p = _affordable(unknowns, amounts.count, MOST_WORK[best])
+    terms = terms_of((), degree_costs(problem, box, degree), p, degree, 0)
+    return Recipe(
+        "best" if best else "default",
+        NetworkRecipe(
+            kind="expansion", p=p, degree=degree, octaves=by_octaves(problem), order=order, harmonics=harmonics
+        ),
+        CollocationRecipe(members=math.ceil(1.5 * terms.longest), nodes=nodes),
+        OptimiserRecipe(name="conjugate-gradients", steps=400, check_every=5),
+        ValidationRecipe(members=64, nodes=next_even(4 * nodes // 3), patience=0),
+    )
+
+
+def _affordable(unknowns: int, columns: int, work: float) -> int:
+    """So many polynomials that a step takes this many operations: 3 t c u (8u + 4t), with t of them and half as many more members."""
+    share = work / (12 * columns * unknowns)
+    return max(16, int(math.sqrt(unknowns**2 + share) - unknowns))
 
 
 def _of_the_paper(name: str, problem: Problem) -> Recipe:
@@ -183,29 +222,12 @@ def _degree(box: Box, turns: float, degree: int, best: bool, answers: int = 1) -
     return degree
 
 
-def _turns(problem: Problem) -> float:
-    """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
-    waves = _waves(problem)
-    # Straight through, and round.
-    turns = (waves.most - waves.least) / 2 * (2 + math.pi) * waves.half_width
-    return max(turns, 2 * waves.most * waves.half_width if wave_direction(problem) else 0.0)
-
-
-def turning_direction(problem: Problem) -> str | None:
-    """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is none."""
-    name = wave_direction(problem)
-    if name is None or not getattr(problem.family, "meridians", 0):
-        return None
-    soft = isinstance(problem.representation, CombinedField) and not problem.condition.takes_flux
-    return name if soft and isinstance(dict(problem.parameters.specs)[name], Direction) else None
-
-
 def _in_space(name: str, problem: Problem) -> Recipe:
     best = name == "best"
     direction = turning_direction(problem)
     if direction is None:
         return _for_any_surface(best, problem)
-    waves = _waves(problem)
+    waves = waves_of(problem)
     across = waves.most * waves.across
     shaping = problem.parameters.without([direction])
     others = len(axes_of(shaping))
@@ -231,7 +253,7 @@ def _in_space(name: str, problem: Problem) -> Recipe:
 
 def _for_any_surface(best: bool, problem: Problem) -> Recipe:
     is_lit = isinstance(problem.data, PlaneWave)
-    waves = _waves(problem)
+    waves = waves_of(problem)
     nodes = max(8, math.ceil(5 + 0.5 * waves.most * waves.away))
     return Recipe(
         "best" if best else "default",
@@ -248,31 +270,3 @@ def _for_any_surface(best: bool, problem: Problem) -> Recipe:
         ),
         ValidationRecipe(members=16, nodes=nodes + 1, patience=0, tol=1e-1 if best else 1e-3),
     )
-
-
-class _Waves(NamedTuple):
-    """Largest sizes of bodies and the wavenumbers over members of a box; all 0 where there are no waves."""
-
-    half_width: float = 0.0
-    across: float = 0.0
-    """Distance from the third axis, in the plane from the origin."""
-    away: float = 0.0
-    """Distance from the origin."""
-    least: float = 0.0
-    most: float = 0.0
-
-
-def _waves(problem: Problem) -> _Waves:
-    if not isinstance(problem.representation.kernel, Helmholtz):
-        return _Waves()
-    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 32)
-    draws = problem.parameters.extremes(jax.random.key(0), 6)
-    sizes, wavenumbers = [], []
-    for i in range(6):
-        member = {name: value[i] for name, value in draws.items()}
-        x = np.asarray(rule.place(problem.family, member, float).x)
-        widths, distances = np.ptp(x, axis=0) / 2, (np.linalg.norm(part, axis=-1) for part in (x[:, :2], x))
-        sizes.append([np.max(part) for part in (widths, *distances)])
-        wavenumbers.append(np.abs(np.asarray(bind(problem.representation.kernel, member).wavenumber)))
-    half_width, across, away = (float(size) for size in np.max(sizes, axis=0))
-    return _Waves(half_width, across, away, float(min(wavenumbers)), float(max(wavenumbers)))

@@ -1,6 +1,7 @@
 """The equation of many members as one residual of the network: which members, which nodes, in which units."""
 
 import dataclasses
+import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.geometry.named import names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Angle, Interval
+from edgewise.learn.amounts import Superposition
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import AbstractWave, LayerPair
@@ -114,6 +116,13 @@ def linear_names(problem: Problem) -> tuple[str, ...]:
         return ()
     alternatives = (names, *((name,) for name in names))
     return next((some for some in alternatives if _is_linear(problem, some)), ())
+
+
+def superposition(problem: Problem) -> Superposition:
+    """The numbers that these parameters are."""
+    linear = linear_names(problem)
+    numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
+    return Superposition(linear=linear, count=numbers or 1)
 
 
 def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:

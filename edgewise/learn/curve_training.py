@@ -93,7 +93,7 @@ def validation_members(problem: Problem, recipe: Recipe, seed: int) -> Values:
     The ends of the box are among them, where polynomials err most; of many parameters they are too far from all that is asked.
     """
     key, count = _keys(seed)[1], recipe.validation.members
-    few = recipe.network.kind == "deeponet" and count > 2
+    few = recipe.network.kind in ("deeponet", "expansion") and count > 2
     return problem.parameters.extremes(key, count) if few else problem.parameters.sample(key, count)
 
 

@@ -9,15 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from edgewise.learn.frame import direction_angle
-from edgewise.learn.inputs import Harmonics, Superposition
-from edgewise.learn.networks import AbstractSpectral, Output
+from edgewise.learn.amounts import Superposition, direction_angle
+from edgewise.learn.inputs import Harmonics
+from edgewise.learn.networks import Output
+from edgewise.learn.spectral import AbstractSpectral, in_pieces
 from edgewise.learn.turning import Column, TurningNumbers
 from edgewise.learn.turning_terms import Terms, terms_of
 
-# Members that are encoded at a time. On a CPU so few that their products stay in the cache of one core and no product is split
-# between threads, which would wait for each other hundreds of times; a GPU has work for all its cores with many.
-PIECE, PIECE_ELSEWHERE = 64, 16384
+# Members that are encoded at a time, and blocks of terms that are added up at a turn. On a CPU so few that their products stay in
+# the cache of one core and no product is split between threads, which would wait for each other hundreds of times; a GPU has work
+# for all its cores with many, and a turn of a loop costs it more than the arithmetic of one block.
+PIECE, TURN = 64, 1
+PIECE_ELSEWHERE, TURN_ELSEWHERE = 16384, 16
 
 
 class Equivariant(AbstractSpectral):
@@ -84,20 +87,16 @@ class Equivariant(AbstractSpectral):
         return self._code(self._by_order(sums), alone, parameters)
 
     def encode_many(self, members: Mapping[str, Array], count: int) -> tuple[Array, Array]:
-        size = PIECE if jax.default_backend() == "cpu" else PIECE_ELSEWHERE
-        if count <= size:
-            return self._piece(members, count)
-        # The last piece is filled up with the last member.
-        pieces = -(-count // size)
-        chosen = np.minimum(np.arange(pieces * size), count - 1).reshape(pieces, size)
-        split = {name: value[chosen] for name, value in members.items()}
-        codes = jax.lax.map(lambda piece: self._piece(piece, size), split)
-        return jax.tree_util.tree_map(lambda code: code.reshape(pieces * size, *code.shape[2:])[:count], codes)
+        size, turn = (PIECE, TURN) if jax.default_backend() == "cpu" else (PIECE_ELSEWHERE, TURN_ELSEWHERE)
+        return in_pieces(lambda piece, n: self._piece(piece, n, turn), members, count, size)
 
-    def _piece(self, members: Mapping[str, Array], count: int) -> tuple[Array, Array]:
+    def _piece(self, members: Mapping[str, Array], count: int, turn: int) -> tuple[Array, Array]:
         """As `encode`, but members are the last axis until all terms are added up: of each term then all of them are read in a row.
 
         That takes half the time for many members, and more for one.
+
+        Arguments:
+            turn: So many blocks are added up side by side.
         """
         terms, dtype = self.terms, self.weights.dtype
         halves = jax.vmap(lambda p: terms.products(*self.numbers(p, dtype)), out_axes=1, axis_size=count)(members)
@@ -107,14 +106,20 @@ class Equivariant(AbstractSpectral):
         def added(i, j, weights):
             """Σ w Re T of all members, then Σ w Im T."""
             (a, b), (c, d) = ([part[rows] for part in half] for half, rows in zip(parts, (i, j), strict=True))
-            return weights @ jnp.concatenate([a * c - b * d, a * d + b * c], axis=1)
+            return weights @ jnp.concatenate([a * c - b * d, a * d + b * c], axis=-1)
 
         def members_first(found, shape):
             return jnp.moveaxis(found.reshape(*found.shape[:-2], *shape, 2, count), (-1, -2), (0, -1 - len(shape)))
 
         weights = jnp.swapaxes(self.weights.reshape(*terms.left.shape, -1), 1, 2)
-        blocks = jnp.asarray(terms.left), jnp.asarray(terms.right), weights
-        _, sums = jax.lax.scan(lambda _, block: (None, added(*block)), None, blocks)
+        # The last turn is filled up with blocks that have no weight.
+        missing = -len(weights) % turn
+        blocks = (
+            jnp.pad(part, ((0, missing), (0, 0), (0, 0))[: part.ndim]).reshape(-1, turn, *part.shape[1:])
+            for part in (jnp.asarray(terms.left), jnp.asarray(terms.right), weights)
+        )
+        _, sums = jax.lax.scan(lambda _, some: (None, added(*some)), None, tuple(blocks))
+        sums = sums.reshape(-1, *sums.shape[2:])[: len(weights)]
         by_order = members_first(self._by_order(sums), self.weights.shape[2:])
         alone = [
             members_first(added(terms.left[own].reshape(-1), terms.right[own].reshape(-1), part.T), part.shape[1:])

@@ -1,14 +1,11 @@
 """Training of a network that turns with the plane, by the residual of the equation alone.
 
-It is linear in its weights, and so is the equation: what is to be made small is one least-squares problem. Conjugate gradients
-solve it; a matrix is never made of it. Harmonics along a boundary are orthogonal, and a term of the order κ has, for data of the
-order q, the harmonic κ + q alone. So where the equation were that of a circle, terms of different orders would never meet, and the
-normal equations would fall apart into small ones, one for each order: these precondition.
+Harmonics along a boundary are orthogonal, and a term of the order κ has, for data of the order q, the harmonic κ + q alone. So where
+the equation were that of a circle, terms of different orders would never meet, and the normal equations would fall apart into small
+ones, one for each order: these precondition.
 """
 
 import functools
-import math
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,89 +15,29 @@ import jax.scipy.linalg
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from edgewise.learn.collocation import Values, conditioned_systems, conditioner, rule_on, training_members
-from edgewise.learn.curve_training import AbstractTraining
+from edgewise.geometry import Boundary
+from edgewise.learn.collocation import Values, conditioner
 from edgewise.learn.equivariant import Equivariant
+from edgewise.learn.linear_training import AbstractLinearTraining, Seen, inverse_factor
 from edgewise.learn.networks import split_trainable
-from edgewise.learn.optimisers import State
-from edgewise.learn.recipes import Recipe
 from edgewise.learn.turning import asked_once, turned_rhs
 from edgewise.learn.turning_terms import Terms
-from edgewise.problem import Problem
 
-# Members by which the sizes of unknowns and the mean of equations are known, and how many are assembled at a time.
-SIZED_BY, PIECE = 64, 64
 # Low orders have more terms than high ones: in so many sets, each with the room of its largest.
 BUCKETS = 3
-# What is added to the normal equations of one order, in units of rounding.
-ROUNDINGS = 32
 
 
-class Seen(NamedTuple):
-    """What training needs of its members."""
+class EquivariantTraining(AbstractLinearTraining):
+    """Columns are those of the data that a turn multiplies by a phase; of complex equations also their reflections, behind them.
 
-    products: Float[Array, "blocks 2m b"]
-    """The terms of all members: real parts, then imaginary ones."""
-    matrix: Complex[Array, "m h h"]
-    """The equation between harmonics, scalars last."""
-    rhs: Complex[Array, "m h c"]
-    """For each column; of complex equations also for its reflection, behind them."""
+    Products are kept as blocks x 2m x b: real parts of all m members, then imaginary ones.
+    """
 
+    @property
+    def alone(self) -> tuple[str, ...]:
+        return asked_once(self.problem)
 
-class EquivariantTraining(AbstractTraining):
-    """Every step is one of conjugate gradients, all members at once."""
-
-    def __init__(self, problem: Problem, recipe: Recipe, seed: int):
-        dtype = np.dtype(recipe.dtype)
-        self.rule = rule_on(problem.family, recipe.collocation.nodes)
-        sizing = training_members(problem.parameters, SIZED_BY, dtype, recipe.network.octaves)
-        systems = conditioned_systems(problem, self.rule, sizing, SIZED_BY, dtype)
-        super().__init__(problem, recipe, seed, systems)
-        # The mean over members is nearly the equation of a circle; its inverse brings all others near the identity.
-        self.inverse = jnp.linalg.inv(jax.vmap(self._between_harmonics)(systems.matrix).mean(axis=0))
-        self._steps = eqx.filter_jit(self._scan)
-
-    def start(self) -> State:
-        nothing = jnp.zeros_like(self.first_weights)
-        return {
-            "weights": nothing,
-            "direction": nothing,
-            "slope": jnp.zeros((), self.dtype),
-            "loss": jnp.asarray(jnp.inf, self.dtype),
-        }
-
-    def advance(self, state: State, step: int, count: int) -> State:
-        with jax.default_matmul_precision("highest"):
-            return self._steps(state, self.seen, self.factors, count)
-
-    def _scan(self, state: State, seen: Seen, factors: list[Array], count: int) -> State:
-        """Steps that begin with a fresh residual, so that rounding does not add up, and go on in the last direction.
-
-        "slope" is sᵀM⁻¹s, with s the slope of the residual's square and M the preconditioner.
-        """
-        weights, size = state["weights"], jnp.sum(jnp.abs(seen.rhs) ** 2)
-        forward = functools.partial(self._equations, seen)
-        transposed = jax.linear_transpose(forward, weights)
-
-        def one(carry, _):
-            weights, left, before, slope = carry
-            # Weights are real: of Jᴴ the real part.
-            s = transposed(left.conj())[0]
-            z = self._preconditioned(factors, s)
-            new = s @ z
-            direction = z + jnp.where(slope > 0, new / jnp.where(slope > 0, slope, 1), 0) * before
-            ahead = forward(direction)
-            square = jnp.sum(jnp.abs(ahead) ** 2)
-            length = new / jnp.where(square > 0, square, 1)
-            return (weights + length * direction, left - length * ahead, direction, new), None
-
-        start = (weights, seen.rhs - forward(weights), state["direction"], state["slope"])
-        (weights, left, direction, slope), _ = jax.lax.scan(one, start, length=count)
-        loss = jnp.sum(jnp.abs(left) ** 2) / jnp.where(size > 0, size, 1)
-        return {"weights": weights, "direction": direction, "slope": slope, "loss": loss}
-
-    def _equations(self, seen: Seen, weights: Array) -> Complex[Array, "m h c"]:
-        """What the equations make of the answers to all columns; linear in the weights."""
+    def equations(self, seen: Seen, weights: Array) -> Complex[Array, "m h c"]:
         there, back = self._with(weights).of_members(seen.products)
         answers = jnp.concatenate([there, back], axis=1) if self.shape.is_complex else there
         return seen.matrix @ jnp.swapaxes(answers, 1, 2)
@@ -110,30 +47,12 @@ class EquivariantTraining(AbstractTraining):
         assert isinstance(network, Equivariant), "see `building`"
         return network
 
-    @functools.cached_property
-    def seen(self) -> Seen:
-        """All members: assembled in pieces, with the first step."""
-        members, look = self._members(), eqx.filter_jit(self._look)
-        pieces = [
-            look({name: value[start : start + PIECE] for name, value in members.items()})
-            for start in range(0, self.recipe.collocation.members, PIECE)
-        ]
+    def joined(self, pieces: list[tuple[Array, Array, Array]]) -> Seen:
         products, matrix, rhs = zip(*pieces, strict=True)
         flat = jnp.concatenate(products, axis=2).reshape(len(products[0]), -1, products[0].shape[-1])
         return Seen(flat, jnp.concatenate(matrix), jnp.concatenate(rhs))
 
-    def _members(self) -> Values:
-        """Spread over the box of what the network sees; of the rest, as the box has it first."""
-        alone = asked_once(self.problem)
-        box, count = self.problem.parameters.without(alone), self.recipe.collocation.members
-        # Whole pieces: compiled once.
-        full = math.ceil(count / PIECE) * PIECE
-        drawn = training_members(box, full, self.dtype, self.recipe.network.octaves)
-        rest = self.problem.parameters.sample(self.draws, 1)
-        fixed = {name: jnp.tile(rest[name], (full, *[1] * (rest[name].ndim - 1))) for name in alone}
-        return drawn | {name: value.astype(self.dtype) for name, value in fixed.items()}
-
-    def _look(self, members: Values) -> tuple[Float[Array, "blocks 2 m b"], Array, Array]:
+    def look(self, members: Values) -> tuple[Float[Array, "blocks 2 m b"], Array, Array]:
         network = self._with(self.first_weights)
         terms = network.terms
         numbers, odd, orders = (np.array(part) for part in zip(*network.columns, strict=True))
@@ -142,7 +61,7 @@ class EquivariantTraining(AbstractTraining):
         def one(parameters):
             member = self.problem.member(self.rule, parameters, self.dtype, data=False)
             condition = jax.vmap(conditioner(self.problem, member.boundary), 1, 1)
-            matrix = self._between_harmonics(condition(member.representation.equation(member)))
+            matrix = self.between_harmonics(condition(member.representation.equation(member)), member.boundary)
             rhs = turned_rhs(self.problem, member, parameters, turns)
             # Of reflected data the order is -q, and odd ones change their sign.
             there, back = (
@@ -157,8 +76,7 @@ class EquivariantTraining(AbstractTraining):
         products, matrix, rhs = jax.vmap(one, out_axes=(1, 0, 0))(members)
         return jnp.stack([products.real, products.imag], axis=1), matrix, rhs
 
-    def _between_harmonics(self, matrix: Array) -> Complex[Array, "h h"]:
-        """The equation for harmonics, in units of the unknowns, and what it gives of each."""
+    def between_harmonics(self, matrix: Array, nodes: Boundary) -> Complex[Array, "h h"]:
         s, count = self._waves
         scalars = self.shape.scalars
         waves = jnp.exp(1j * s[:, None] * np.arange(-count, count + 1)) * self.sizes[0]
@@ -187,16 +105,12 @@ class EquivariantTraining(AbstractTraining):
             own = products[blocks] * (blocks >= 0)[:, None, None]
             design = jnp.moveaxis(own, 0, 1).reshape(own.shape[1], -1)
             gram = design.T @ design
-            largest = jnp.max(jnp.diag(gram))
-            ridge = ROUNDINGS * len(gram) ** 0.5 * jnp.finfo(gram.dtype).eps * jnp.where(largest > 0, largest, 1)
             # Where a group or a block is filled up there is nothing; its weights stay zero.
-            empty = jnp.diag(gram) == 0
-            factor = jax.scipy.linalg.cholesky(gram + jnp.diag(jnp.where(empty, 1, ridge)), lower=True)
-            return jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(gram), dtype=gram.dtype), lower=True)
+            return inverse_factor(gram, jnp.diag(gram) == 0)
 
         return [jax.lax.map(one, jnp.asarray(groups)) for groups in _buckets(self._with(self.first_weights).terms)]
 
-    def _preconditioned(self, factors: list[Array], slope: Array) -> Array:
+    def preconditioned(self, factors: list[Array], slope: Array) -> Array:
         network = self._with(slope)
         terms, (blocks, size) = network.terms, network.weights.shape[:2]
         # All that a term has weights for is solved for at once: columns, conjugates, parts, and scalars of columns of its order.

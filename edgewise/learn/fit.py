@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.learn import choices, recipes
-from edgewise.learn.building import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.curve_training import check_members
 from edgewise.learn.folder import Folder
 from edgewise.learn.loading import continuation, load
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.progress import Progress
+from edgewise.learn.recipe_checks import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import is_text
 from edgewise.learn.training import AnyTraining, training_for
@@ -69,8 +69,8 @@ def fit(
         seed: Decides everything random.
         out: A folder to keep the run in, written while it trains; it must be new, unless `resume` is given.
         resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without interruption.
-        progress: Whether to say what is trained and to show a progress bar (plain lines where there is no terminal); by default in
-            a terminal only.
+        progress: True shows a progress bar, plain lines where there is no terminal; False says nothing. By default the bar where
+            there is a terminal, and everywhere, on standard error before the first step, what is trained.
         callback: Called with every record of the history; returning True ends training.
         dtype: "float32" to train in single precision, whatever the recipe says.
         origin: Where the problem comes from, to be kept with the run; a preset is recognised.
@@ -292,9 +292,8 @@ class _Run:
         return None
 
     def _stands_still(self) -> bool:
-        """Whether it has arrived. Gauss-Newton: for two looks neither the loss nor the misfit fell by a tenth; or a step that was
-        taken, not refused, changed nothing. Steps that gain nothing are the dearest: they try every damping. Conjugate gradients,
-        whose loss falls with every step: for one look.
+        """Whether it has arrived: for two looks neither the loss nor the misfit fell by a tenth. Gauss-Newton also where a step that
+        was taken, not refused, changed nothing: steps that gain nothing are the dearest, they try every damping.
         """
         is_conjugate = self.recipe.optimiser.name == "conjugate-gradients"
         # Poles may rest for a while before they find their places.
@@ -302,9 +301,7 @@ class _Run:
         if len(self.history) < 2 or not (by_newton or is_conjugate):
             return False
         *_, before, last = self.history
-        if is_conjugate:
-            return all(last[key] > (1 - SHARE) * before[key] for key in ("loss", "misfit"))
-        is_taken = last["loss"] < before["loss"]
+        is_taken = by_newton and last["loss"] < before["loss"]
         if is_taken and all(last[key] > (1 - NOTHING) * before[key] for key in ("loss", "misfit")):
             return True
         if len(self.history) < 3:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from edgewise.geometry.named import Parameter, names_in
 from edgewise.geometry.ranges import Interval
+from edgewise.learn.amounts import direction_angle
 from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.potentials import PlaneWave
@@ -111,12 +112,6 @@ def wave_direction(problem: Problem) -> str | None:
     """The parameter that is the direction, or the angle, of a plane wave; None where there is none."""
     direction = problem.data.direction if isinstance(problem.data, PlaneWave) else None
     return direction.name if isinstance(direction, Parameter) else None
-
-
-def direction_angle(direction: Any) -> Float[Array, ""]:
-    """From the first axis; of an angle itself."""
-    value = jnp.asarray(direction)
-    return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])
 
 
 def turned(

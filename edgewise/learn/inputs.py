@@ -219,17 +219,3 @@ class Harmonics(AbstractSight):
             return waves
         own = turn_of(node.s, self.curves) == jnp.arange(self.curves)
         return (own[:, None] * waves).reshape(-1)
-
-
-class Superposition(eqx.Module):
-    """The numbers g in which the answer is linear, parameters of the data; where there are none, g = 1."""
-
-    linear: tuple[str, ...] = eqx.field(static=True, default=())
-    """Parameters that the data are linear in."""
-    count: int = eqx.field(static=True, default=1)
-    """How many numbers there are."""
-
-    def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
-        if not self.linear:
-            return jnp.ones(1, dtype)
-        return jnp.concatenate([jnp.asarray(parameters[name], dtype).reshape(-1) for name in self.linear])

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn.building import build_network, check_recipe, shape_of
+from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.operator import FitResult, Operator, in_precision
+from edgewise.learn.recipe_checks import check_recipe
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, compare, read_config, read_history
 from edgewise.learn.storage import load_arrays

@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from edgewise.geometry import Boundary
+from edgewise.learn.amounts import Superposition
 from edgewise.learn.frame import WaveFrame, turned
-from edgewise.learn.inputs import Fixed, Harmonics, ParameterInputs, Superposition
-from edgewise.learn.networks import ACTIVATIONS, AbstractSpectral, Output
+from edgewise.learn.inputs import Fixed, Harmonics, ParameterInputs
+from edgewise.learn.networks import ACTIVATIONS, Output
+from edgewise.learn.spectral import AbstractSpectral
 from edgewise.learn.wrapped import trace_of
 
 # Of the last layer's first weights, beside those that keep the size of what passes through.

@@ -107,26 +107,6 @@ class Output(eqx.Module):
         return jax.lax.complex(real, imaginary)
 
 
-class AbstractSpectral(AbstractNetwork):
-    """A code that is the coefficients of harmonics of the boundary coordinate, real numbers, and the scalars."""
-
-    sight: eqx.AbstractVar[AbstractSight]
-    output: eqx.AbstractVar[Output]
-
-    @property
-    def is_shared(self) -> bool:
-        return self.sight.is_shared
-
-    def features(self, node: Boundary) -> Float[Array, " f"]:
-        return self.sight(node)
-
-    def decode(self, code: tuple[Array, Array], features: Float[Array, " f"]) -> Inexact[Array, " channels"]:
-        return self.output.values(code[0] @ features.astype(code[0].dtype))
-
-    def scalars(self, code: tuple[Array, Array]) -> Inexact[Array, " p"]:
-        return self.output.scalars(code[1])
-
-
 class Nomad(AbstractNetwork):
     """Encoder on the parameters, decoder on its code and the features together, nonlinear in both (the paper's network).
 

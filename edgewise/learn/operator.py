@@ -82,7 +82,8 @@ class Operator:
         )
         if is_concrete(*values.values()):
             check_numbers(self.problem, values)
-            if not np.all(self.problem.parameters.holds(values, count)):
+            # Without it, what is outside the box was refused already.
+            if extrapolate and not np.all(self.problem.parameters.holds(values, count)):
                 check_curves(self.problem, values, count)
                 check_surfaces(self.problem, values, count)
         solution = self._read(self.quadrature, values, count)

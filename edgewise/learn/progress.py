@@ -21,8 +21,8 @@ class Progress:
     def __init__(
         self, total: int, done: int, show: bool | None, words: str = "", unit: str = "step", ends_early: bool = False
     ):
-        """`words` are said before the first step, where anything is shown; what ends early, by how the misfit falls, is not
-        said to have any time left."""
+        """`words` are said before the first step, unless nothing is to be shown; what ends early, by how the misfit falls, is
+        not said to have any time left."""
         self.total, self.unit, self.ends_early = total, unit, ends_early
         self.trains = unit == "step"
         # Training says at once that it goes on; the rest is silent when it is short.
@@ -40,10 +40,10 @@ class Progress:
         )
         # Asked for explicitly, lines are shown also where nobody seems to look.
         self.lines = bool(show) and not is_terminal
-        explained = f"{MISFIT}{ENDS * ends_early}." if self.trains else ""
-        for text in filter(None, (words, explained)):
-            if self.lines or self.bar is not None:
-                tqdm.write(text, file=sys.stderr)
+        is_shown = self.lines or self.bar is not None
+        explained = f"{MISFIT}{ENDS * ends_early}." if self.trains and is_shown else ""
+        for text in filter(None, (words if show is not False else "", explained)):
+            tqdm.write(text, file=sys.stderr)
 
     def update(self, record: dict[str, Any]) -> None:
         if self.bar is not None:

@@ -11,10 +11,10 @@ from edgewise.names import counted
 class NetworkRecipe:
     """The network."""
 
-    kind: Literal["deeponet", "nomad", "modal", "equivariant", "illuminated", "revolved"] = "deeponet"
-    """Linear or nonlinear decoder, or for many parameters the harmonics of the density by a perceptron, or by polynomials that turn
-    with the plane; on surfaces, for waves, the
-    incident phase times a perceptron, or what bodies of revolution allow."""
+    kind: Literal["deeponet", "nomad", "modal", "equivariant", "expansion", "illuminated", "revolved"] = "deeponet"
+    """Linear or nonlinear decoder, or the harmonics of the density by a perceptron, by polynomials that turn with the plane, or by
+    polynomials for every harmonic of a plane wave's angle; on surfaces, for waves, the incident phase times a perceptron, or what
+    bodies of revolution allow."""
     features: Literal["harmonics", "gaussian", "position", "placed"] = "harmonics"
     """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the position, or
     position and normal."""
@@ -22,20 +22,21 @@ class NetworkRecipe:
     """Hidden layers of encoder (branch) and of decoder (trunk)."""
     neurons: int = 20
     p: int = 16
-    """How many numbers the parameters become before they meet the boundary; of `equivariant`, how many polynomials at most."""
+    """How many numbers the parameters become before they meet the boundary; of `equivariant` and `expansion`, how
+    many polynomials at most."""
     harmonics: int = 80
     """The highest wave number of `harmonics`; of `revolved`, the highest degree of harmonics of the direction."""
     scale: float = 5.0
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
-    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`; of `equivariant` the highest in
-    the number whose powers fall off fastest."""
+    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`; of `equivariant` and `expansion`
+    the highest in the number whose powers fall off fastest."""
     octaves: tuple[str, ...] = ()
     """Parameters that are seen by their logarithm: a boundary, or its condition, that changes by ratios."""
     poles: int = 8
     """How many poles in the parameter `revolved` has beside the polynomials."""
     order: int = 12
-    """The highest order of waves round the axis of `revolved`."""
+    """The highest order of waves round the axis of `revolved`, and of the harmonics of a plane wave's angle of `expansion`."""
     radial: int = 20
     """How many polynomials along each generating line `revolved` has."""
     deep_trunk: bool = False
@@ -72,7 +73,8 @@ class OptimiserRecipe:
     """How the residual is made small."""
 
     name: Literal["gauss-newton", "stochastic", "conjugate-gradients", "adam"] = "gauss-newton"
-    """`stochastic` is Gauss-Newton with other members every step; `conjugate-gradients` is for `equivariant`, linear in its weights."""
+    """`stochastic` is Gauss-Newton with other members every step; `conjugate-gradients` is for `equivariant` and `expansion`,
+    linear in their weights."""
     steps: int = 60
     damping: float = 1e-2
     """λ of Levenberg and Marquardt at the start."""
@@ -136,6 +138,11 @@ def network_words(chosen: Recipe) -> str:
         return (
             f"equivariant, at most {network.p} polynomials of degree {network.degree},{octaves} boundary by "
             f"{network.harmonics} harmonics"
+        )
+    if network.kind == "expansion":
+        return (
+            f"expansion, at most {network.p} polynomials of degree {network.degree},{octaves} {network.order} harmonics of the wave's "
+            f"angle, boundary by {network.harmonics} harmonics"
         )
     sees = {
         "harmonics": f"{network.harmonics} harmonics",

@@ -8,9 +8,9 @@ import numpy as np
 
 from edgewise.geometry import Boundary
 from edgewise.geometry.named import bind
-from edgewise.learn.choices import turning_direction
 from edgewise.learn.inputs import ParameterInputs
 from edgewise.learn.recipes import Recipe
+from edgewise.learn.waves import turning_direction
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy

@@ -10,6 +10,7 @@ from edgewise.learn.collocation import conditioned_systems, rule_on, training_me
 from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.drawn import mean_square
 from edgewise.learn.equivariant_training import EquivariantTraining
+from edgewise.learn.expansion_training import ExpansionTraining
 from edgewise.learn.many import ManyTraining
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
@@ -61,12 +62,12 @@ class Training(AbstractTraining):
         return mean_square(network, self.problem, self.recipe.collocation, key, self.dtype)
 
 
-AnyTraining = Training | ManyTraining | EquivariantTraining | AnySpaceTraining
+AnyTraining = Training | ManyTraining | EquivariantTraining | ExpansionTraining | AnySpaceTraining
 
 
 def training_for(problem: Problem, recipe: Recipe, seed: int) -> AnyTraining:
     """A run on curves, for few parameters or many, or on surfaces."""
     if problem.family.dim == 3:
         return training_in_space(problem, recipe, seed)
-    by_kind = {"modal": ManyTraining, "equivariant": EquivariantTraining}
+    by_kind = {"modal": ManyTraining, "equivariant": EquivariantTraining, "expansion": ExpansionTraining}
     return by_kind.get(recipe.network.kind, Training)(problem, recipe, seed)

@@ -19,7 +19,7 @@ from edgewise.geometry.named import Parameter, UserFunction, names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.learn.collocation import Values, linear_names, rule_on, training_members
+from edgewise.learn.collocation import Values, linear_names, rule_on, superposition, training_members
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
 from edgewise.learn.remembered import remembered
@@ -301,16 +301,10 @@ def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, t
 
 def _units(problem: Problem, dtype: Any) -> Values:
     """One of each number that the answer is linear in, none of the others; a plane wave along the first axis."""
-    linear = linear_names(problem)
-    specs = dict(problem.parameters.specs)
-    counts = [int(np.prod(specs[name].shape)) for name in linear]
-    each = np.split(np.eye(sum(counts)), np.cumsum(counts)[:-1], axis=1) if linear else []
-    units = {
-        name: jnp.asarray(part.reshape(-1, *specs[name].shape), dtype) for name, part in zip(linear, each, strict=True)
-    }
+    units, _ = superposition(problem).settings(problem.parameters, dtype)
     direction = wave_direction(problem)
     if direction is not None:
-        shape = specs[direction].shape
+        shape = dict(problem.parameters.specs)[direction].shape
         units[direction] = jnp.asarray([1.0, 0.0] if shape else 0.0, dtype)[None]
     return units
 

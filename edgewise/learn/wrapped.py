@@ -10,7 +10,8 @@ from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.geometry.named import bind
-from edgewise.learn.inputs import Fixed, Superposition
+from edgewise.learn.amounts import Superposition
+from edgewise.learn.inputs import Fixed
 from edgewise.learn.networks import AbstractNetwork
 
 

@@ -1,0 +1,105 @@
+"""What waves ask of a network: how large bodies are in wavelengths, and by how much phases turn over a box."""
+
+import math
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import scipy.special
+
+from edgewise.geometry import Box, Direction
+from edgewise.geometry.named import Parameter, bind
+from edgewise.kernels import Helmholtz
+from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics
+from edgewise.learn.collocation import rule_on, superposition
+from edgewise.learn.frame import wave_direction
+from edgewise.learn.inputs import axes_of
+from edgewise.learn.remembered import remembered
+from edgewise.potentials import CombinedField
+from edgewise.precision import double_precision
+from edgewise.problem import Problem
+from edgewise.quadrature import Duffy
+
+# What is left out of a plane wave.
+SMALL = 1e-10
+
+
+class Waves(NamedTuple):
+    """Largest sizes of bodies and the wavenumbers over members of a box; all 0 where there are no waves."""
+
+    half_width: float = 0.0
+    across: float = 0.0
+    """Distance from the third axis, in the plane from the origin."""
+    away: float = 0.0
+    """Distance from the origin."""
+    least: float = 0.0
+    most: float = 0.0
+
+
+@remembered
+def waves_of(problem: Problem) -> Waves:
+    if not isinstance(problem.representation.kernel, Helmholtz):
+        return Waves()
+    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 32)
+    sizes, wavenumbers = [], []
+    # An operator must look the same in sessions of either precision.
+    with double_precision():
+        draws = problem.parameters.extremes(jax.random.key(0), 6)
+        for i in range(6):
+            member = {name: value[i] for name, value in draws.items()}
+            x = np.asarray(rule.place(problem.family, member, float).x)
+            widths, distances = np.ptp(x, axis=0) / 2, (np.linalg.norm(part, axis=-1) for part in (x[:, :2], x))
+            sizes.append([np.max(part) for part in (widths, *distances)])
+            wavenumbers.append(np.abs(np.asarray(bind(problem.representation.kernel, member).wavenumber)))
+    half_width, across, away = (float(size) for size in np.max(sizes, axis=0))
+    return Waves(half_width, across, away, float(min(wavenumbers)), float(max(wavenumbers)))
+
+
+def turns_of_wavenumber(problem: Problem) -> float:
+    """By how many radians a wavenumber turns the phase of waves through a body, and round it, from the middle of the box to its ends."""
+    waves = waves_of(problem)
+    return (waves.most - waves.least) / 2 * (2 + math.pi) * waves.half_width
+
+
+def turns_of(problem: Problem) -> float:
+    """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
+    waves = waves_of(problem)
+    by_direction = 2 * waves.most * waves.half_width if wave_direction(problem) else 0.0
+    return max(turns_of_wavenumber(problem), by_direction)
+
+
+def degree_costs(problem: Problem, box: Box, degree: int) -> tuple[float, ...]:
+    """What one degree of each number of a box counts where others go up to `degree`: a wavenumber has one more for every radian.
+
+    In hundredths, so that rounding elsewhere leaves them the same.
+    """
+    wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
+    name = wavenumber.name if isinstance(wavenumber, Parameter) else None
+    turns = turns_of_wavenumber(problem)
+    own = [spec is dict(box.specs).get(name) for spec in axes_of(box)] if name else [False] * len(axes_of(box))
+    return tuple(round(degree / (degree + turns), 2) if is_wavenumber else 1.0 for is_wavenumber in own)
+
+
+def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
+    """The numbers in which the answer is linear: harmonics of the angle of a plane wave up to this order, or parameters of the data."""
+    direction = wave_direction(problem)
+    return superposition(problem) if direction is None else AngleHarmonics(direction, order)
+
+
+def orders_of(problem: Problem) -> int:
+    """The highest harmonic of its angle that a plane wave on these bodies has to ten digits."""
+    waves = waves_of(problem)
+    size = waves.most * waves.away
+    order = math.ceil(size)
+    while abs(scipy.special.jv(order, size)) > SMALL:
+        order += 1
+    return order
+
+
+def turning_direction(problem: Problem) -> str | None:
+    """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is none."""
+    name = wave_direction(problem)
+    if name is None or not getattr(problem.family, "meridians", 0):
+        return None
+    soft = isinstance(problem.representation, CombinedField) and not problem.condition.takes_flux
+    return name if soft and isinstance(dict(problem.parameters.specs)[name], Direction) else None
