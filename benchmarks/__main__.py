@@ -18,6 +18,7 @@ from benchmarks import (
     startup,
     trust,
     twenty_coefficients,
+    wave_operators,
 )
 from benchmarks.harness import environment, write_json
 
@@ -34,6 +35,7 @@ CASES = {
     "startup": startup,
     "trust": trust,
     "twenty_coefficients": twenty_coefficients,
+    "wave_operators": wave_operators,
 }
 
 

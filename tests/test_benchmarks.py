@@ -16,6 +16,7 @@ from benchmarks import (
     space,
     startup,
     twenty_coefficients,
+    wave_operators,
 )
 from benchmarks.__main__ import main
 
@@ -48,6 +49,13 @@ def test_evaluation_is_right_where_the_plain_rule_is_not():
     assert cases["far"]["max_error"]["numpy trapezoid"] < 1e-6
     assert cases["near"]["max_error"]["edgewise"] < 1e-11
     assert cases["near"]["max_error"]["numpy trapezoid"] > 1e-3
+
+
+@pytest.mark.slow
+def test_operators_of_waves_agree_with_solve():
+    result = wave_operators.run(quick=True)
+    (case,) = result["cases"].values()
+    assert case["kind"] == "expansion" and case["worst"] < 1e-2 and wave_operators.describe(result)
 
 
 def test_operators_agree_with_solve():

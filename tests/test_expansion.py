@@ -15,7 +15,7 @@ from edgewise.learn.collocation import conditioned_systems, rule_on
 from edgewise.learn.expansion import Expansion
 from edgewise.learn.expansion_training import ExpansionTraining
 from edgewise.learn.networks import unknowns
-from edgewise.learn.waves import orders_of
+from edgewise.learn.waves import degree_costs, orders_of
 
 ANGLE, K = ew.Angle(), (1.0, 2.0)
 
@@ -231,6 +231,14 @@ def test_recipes_that_cannot_be_followed(problem, part, fields, words):
     with pytest.raises(ValueError) as error:
         ew.fit(problem, changed(recipe, **{part: fields}))
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_wavenumber_has_a_higher_degree_and_never_costs_nothing():
+    box = KITE.parameters.without(["angle"])
+    (one, k), none = degree_costs(KITE, box, 16), degree_costs(KITE, box, 0)
+    assert one == 1.0 and 0.5 < k < 1 and none == (1.0, 1.0)
+    still = waves(ew.Kite(0.3), k=(2.0, 2.0), angle=ANGLE)
+    assert degree_costs(still, still.parameters.without(["angle"]), 16) == (1.0,)
 
 
 def test_what_is_chosen_and_said():

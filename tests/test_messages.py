@@ -327,6 +327,7 @@ def _environment():
         (lambda: ew.Helmholtz(2, 1 - 1j), r"is \(1-1j\).*b > 0"),
         (lambda: ew.Helmholtz(4, 1.0), "available for dim = 2 or 3, got dim = 4"),
         (lambda: ew.Biharmonic(3), "available for dim = 2, got dim = 3"),
+        (lambda: ew.Helmholtz(2, (1.0, 2.0)), r'must be one number or a parameter.*wavenumber="k"\)` with `Box'),
         (lambda: ew.ModifiedHelmholtz(2, -2.0), "is -2.0; expected a positive number"),
         (lambda: ew.PlaneWave((1.0, 1.0)), "unit vector, got one of length 1.41421"),
         (lambda: ew.PlaneWave(((1.0, 0.0), (0.0, 1.0))), r"has shape \(2, 2\); expected a unit vector, an angle"),

@@ -242,6 +242,10 @@ WRONG = {
         lambda: ew.fit(HALVES, tiny(HALVES, network={"kind": "deeponet"})),
         "for curves; on surfaces expected",
     ),
+    "expansion": (
+        lambda: ew.fit(HALVES, tiny(HALVES, network={"kind": "expansion"})),
+        "for curves; on surfaces expected",
+    ),
     "not revolved": (
         lambda: ew.fit(ELLIPSOIDS, tiny(ELLIPSOIDS, network={"kind": "revolved"})),
         "bodies of revolution",

@@ -173,7 +173,13 @@ def _faded_smooth_part(kappa: Array, q: Array) -> Array:
     return jnp.where(small, series, direct)
 
 
-def _raise(kernel: AbstractKernel) -> None:
+def _raise(kernel: Any) -> None:
+    shape = getattr(kernel.wavenumber, "shape", ())
+    if shape != ():
+        raise ValueError(
+            f"The wavenumber of `{kernel.name}` must be one number or a parameter's name, got an array of shape {shape}. A range is given "
+            f'as `{kernel.name}(dim={kernel.dim}, wavenumber="k")` with `Box(k=(1.0, 2.0))`.'
+        )
     refusal = kernel.refusal()
     if refusal:
         raise ValueError(refusal)

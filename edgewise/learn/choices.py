@@ -153,14 +153,14 @@ def _expanded(best: bool, problem: Problem) -> Recipe:
         nodes = next_shared(3 * nodes, sides(problem.family))
     harmonics, degree = round(0.42 * nodes), 20 if best else 16
     unknowns = problem.condition.channels * len(problem.family.curves) * (2 * harmonics + 1)
-    p = _affordable(unknowns, amounts.count, MOST_WORK[best])
-    terms = terms_of((), degree_costs(problem, box, degree), p, degree, 0)
+    most = _affordable(unknowns, amounts.count, MOST_WORK[best])
+    p = terms_of((), degree_costs(problem, box, degree), most, degree, 0).longest
     return Recipe(
         "best" if best else "default",
         NetworkRecipe(
             kind="expansion", p=p, degree=degree, octaves=by_octaves(problem), order=order, harmonics=harmonics
         ),
-        CollocationRecipe(members=math.ceil(1.5 * terms.longest), nodes=nodes),
+        CollocationRecipe(members=math.ceil(1.5 * p), nodes=nodes),
         OptimiserRecipe(name="conjugate-gradients", steps=400, check_every=5),
         ValidationRecipe(members=64, nodes=next_even(4 * nodes // 3), patience=0),
     )

@@ -32,7 +32,8 @@ def check_in_space(recipe: Recipe, problem: Problem) -> None:
             raise ValueError(
                 f"`recipe.{role}.nodes` is {nodes}, along a side of every patch; expected at most {MOST_NODES}. Take 12."
             )
-    if network.kind == "deeponet" or (network.features == "harmonics" and network.kind == "nomad"):
+    of_curves = ("deeponet", "modal", "equivariant", "expansion")
+    if network.kind in of_curves or (network.features == "harmonics" and network.kind == "nomad"):
         raise ValueError(
             f"`recipe.network` has kind {network.kind!r} and sees {network.features!r}, which are for curves; on surfaces expected "
             '"nomad" that sees "placed", or for plane waves "illuminated". Use `recipe="default"`.'

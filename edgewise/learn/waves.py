@@ -77,7 +77,8 @@ def degree_costs(problem: Problem, box: Box, degree: int) -> tuple[float, ...]:
     name = wavenumber.name if isinstance(wavenumber, Parameter) else None
     turns = turns_of_wavenumber(problem)
     own = [spec is dict(box.specs).get(name) for spec in axes_of(box)] if name else [False] * len(axes_of(box))
-    return tuple(round(degree / (degree + turns), 2) if is_wavenumber else 1.0 for is_wavenumber in own)
+    share = max(round(degree / (degree + turns), 2), 0.01) if degree else 1.0
+    return tuple(share if is_wavenumber else 1.0 for is_wavenumber in own)
 
 
 def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
