@@ -279,7 +279,7 @@ def test_recipes_whose_parts_do_not_fit(changes, words):
 
 
 def test_what_is_chosen_for_a_problem():
-    assert ew.recipe("default", SHAPES).network.kind == "deeponet"
+    assert ew.recipe("default", SHAPES).network.kind == "expansion"
     assert ew.recipe("default", EIGHT).network.kind == "modal"
     assert ew.recipe("default", MOVED).network.kind == "expansion"
     assert ew.recipe("default", WAVES).network.kind == "equivariant"
@@ -295,8 +295,13 @@ def test_what_is_chosen_for_a_problem():
         )
         degrees.append(ew.recipe("default", problem).network.degree)
     assert degrees == sorted(set(degrees))
-    data = ew.recipe("default", DATA)
-    assert data.collocation.members > 2 * data.network.p
+    few = dataclasses.replace(
+        DATA, family=ew.Ellipse(1.0, "b"), parameters=ew.Box(b=(0.8, 1.2), g=(-np.ones(2), np.ones(2)))
+    )
+    data = ew.recipe("default", few)
+    assert data.network.kind == "deeponet" and data.collocation.members > 2 * data.network.p
+    # Three numbers, but members that are not alike enough.
+    assert ew.recipe("default", robin("h", THREE, a=AMPLITUDES, h=(0.5, 2.0))).network.kind == "deeponet"
 
 
 @pytest.mark.parametrize("problem", [SHAPES, EIGHT, WAVES, ew.preset("helmholtz-ellipsoids")])

@@ -18,15 +18,15 @@ from edgewise.learn.recipes import (
 from edgewise.learn.turning import Column, TurningNumbers, turning_numbers
 from edgewise.learn.turning_terms import terms_of
 from edgewise.learn.waves import amounts_of, degree_costs, orders_of, turning_direction, turns_of, waves_of
-from edgewise.potentials import PlaneWave
+from edgewise.potentials import PlaneWave, Robin
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import next_even, next_shared, sides
 
 # So many numbers that vary by themselves are many: a lattice of members that says enough would be too large. For waves, whose
 # phase turns, it is so sooner.
 MANY, MANY_WAVES = 5, 3
-# From so many on it pays to ask what turns with the plane.
-SEVERAL = 2
+# From so many on it pays to ask what turns with the plane; to take polynomials of all of them without a perceptron; and a perceptron alone.
+SEVERAL, THREE, TOO_MANY = 2, 3, 7
 # Harmonics of the angle of a plane wave beyond which bodies are too many wavelengths large; operations of one step that adds up
 # all of them, without and with `best`: two seconds on two cores, some thirty steps.
 MOST_ORDERS, MOST_WORK = 60, (5e10, 2e11)
@@ -134,12 +134,20 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
 
 
 def _expands(problem: Problem) -> bool:
-    """Whether waves have a plane wave's angle beside numbers, or several numbers: a phase that turns takes many polynomials of each."""
+    """Whether polynomials of several numbers, all of them linear in their weights, are the network.
+
+    For waves where a plane wave's angle varies beside numbers, or several numbers do: a phase that turns takes many polynomials of
+    each. Elsewhere from three numbers on, where the equation is much the same for all members, which is what preconditions: not so
+    for Robin's coefficients, plates and corners.
+    """
     direction = wave_direction(problem)
-    if waves_of(problem).most == 0 or (direction and orders_of(problem) > MOST_ORDERS):
-        return False
     others = axes_of(problem.parameters.without((*linear_names(problem), *([direction] if direction else []))))
-    return len(others) >= (1 if direction else 2) and all(isinstance(spec, Interval) for spec in others)
+    if not all(isinstance(spec, Interval) for spec in others):
+        return False
+    if waves_of(problem).most:
+        return len(others) >= (1 if direction else 2) and not (direction and orders_of(problem) > MOST_ORDERS)
+    is_alike = problem.condition.channels == 1 and not isinstance(problem.condition, Robin)
+    return is_alike and not sides(problem.family) and THREE <= len(others) < TOO_MANY
 
 
 def _expanded(best: bool, problem: Problem) -> Recipe:

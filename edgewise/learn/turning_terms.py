@@ -108,11 +108,16 @@ def terms_of(orders: tuple[int, ...], costs: tuple[float, ...], most: int, degre
 def _bound(turning: int, costs: tuple[float, ...], most: int, degree: int) -> int:
     """The largest sum of costs, no larger than that of `degree`, with at most so many terms; enough for the first degrees alone."""
     limit = int(_costs(np.array(degree), 1.0))
-    counts = np.ones(1)
+    counts = np.zeros(limit + 1)
+    counts[0] = 1
     for i, cost in enumerate(costs):
         n = _highest(cost, limit)
         own = _costs(_degrees(n) if i < turning else np.arange(n + 1), cost)
-        counts = np.convolve(counts, np.bincount(own))[: limit + 1]
+        # A convolution by the few sums that one number has: by all of them, it is slow.
+        counts = sum(
+            many * np.pad(counts[: limit + 1 - more], (more, 0))
+            for more, many in zip(*np.unique(own, return_counts=True), strict=True)
+        )
     fitting = int(np.searchsorted(np.cumsum(counts), most, "right")) - 1
     return max(min(fitting, limit), int(_costs(np.array(1), max(costs))))
 
