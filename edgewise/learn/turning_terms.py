@@ -114,10 +114,9 @@ def _bound(turning: int, costs: tuple[float, ...], most: int, degree: int) -> in
         n = _highest(cost, limit)
         own = _costs(_degrees(n) if i < turning else np.arange(n + 1), cost)
         # A convolution by the few sums that one number has: by all of them, it is slow.
-        counts = sum(
-            many * np.pad(counts[: limit + 1 - more], (more, 0))
-            for more, many in zip(*np.unique(own, return_counts=True), strict=True)
-        )
+        before, counts = counts, np.zeros(limit + 1)
+        for more, many in zip(*np.unique(own, return_counts=True), strict=True):
+            counts[more:] += many * before[: limit + 1 - more]
     fitting = int(np.searchsorted(np.cumsum(counts), most, "right")) - 1
     return max(min(fitting, limit), int(_costs(np.array(1), max(costs))))
 
