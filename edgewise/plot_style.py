@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.geometry.named import Parameter
+from edgewise.geometry.named import Parameter, names_in
 from edgewise.geometry.ranges import in_words
 from edgewise.potentials import AbstractWave, PlaneWave, PointSource
 
@@ -78,7 +78,7 @@ def titled(member: Any) -> dict[str, Any]:
         fixed["direction"] = problem.data.vector
     if isinstance(problem.data, PointSource):
         fixed["source"] = problem.data.position
-    known = {name: value for name, value in fixed.items() if not isinstance(value, Parameter)}
+    known = {name: value for name, value in fixed.items() if not names_in(value)}
     return known | problem.parameters.in_order(member.parameters)
 
 

@@ -31,9 +31,9 @@ FAMILIES = {
         {"a": 0.3},
     ),
     "moved": (
-        ew.Translate(ew.Rotate(ew.Scale(ew.Ellipse(2.0, 1.0), 0.8), "angle"), (0.3, -0.2)),
-        {"angle": (0, 3)},
-        {"angle": 0.7},
+        ew.Translate(ew.Rotate(ew.Scale(ew.Ellipse(2.0, 1.0), 0.8), "angle"), (0.3, "height")),
+        {"angle": (0, 3), "height": (-1, 0)},
+        {"angle": 0.7, "height": -0.2},
     ),
     "clockwise": (ew.Curve(lambda s: (jnp.cos(s), -0.6 * jnp.sin(s))), {}, {}),
 }

@@ -110,6 +110,8 @@ MESSAGES = [
     (lambda: ew.Kress(128).place(ew.Polygon(SQUARE), {}, np.float64), "Use `Graded(128)`"),
     (lambda: ew.Kress(128).place(ew.Polygon(L_SHAPE), {}, np.float64), "Use `Graded(192)`"),
     (lambda: ew.Polygon([(0, 0), (1, 0)]), "shape (2, 2); expected (m >= 3, 2)"),
+    (lambda: ew.Polygon([*SQUARE[:3], ("along",)]), "Expected points with as many numbers each"),
+    (lambda: ew.Polygon([*SQUARE[:3], "corner"]), "where a name stands for one number"),
     (lambda: ew.Polygon("v"), "Write `Polygon('v', num_vertices=4)`"),
     (lambda: ew.Polygon([*SQUARE, SQUARE[0]]), "Vertices 4 and 0 are the same point, [-1.0, -1.0]"),
     (lambda: ew.Polygon("v", num_vertices=3).point(0.0, v=jnp.zeros((4, 2))), "have shape (4, 2); expected (3, 2)"),

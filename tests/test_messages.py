@@ -332,6 +332,7 @@ def _environment():
         (lambda: ew.PlaneWave((1.0, 1.0)), "unit vector, got one of length 1.41421"),
         (lambda: ew.PlaneWave(((1.0, 0.0), (0.0, 1.0))), r"has shape \(2, 2\); expected a unit vector, an angle"),
         (lambda: ew.PointSource(3.0), "`position` must be one point"),
+        (lambda: ew.PointSource((("along", 1.0),)), "`position` must be one point"),
         (lambda: ew.CombinedField(ew.Helmholtz(2, 1.0), (1.0, 2.0)), "`coupling` must be one number"),
         (lambda: problem(representation=ew.CombinedField(LAPLACE), side="exterior"), "no resonances to cure"),
         (lambda: problem(representation=ew.SingleLayer(ew.Biharmonic(2))), "of order 4. Use `LayerPair"),

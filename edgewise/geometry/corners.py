@@ -10,14 +10,15 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.named import Parameter, number
+from edgewise.geometry.named import Parameter, names_in, number, numbers, shape_of
 from edgewise.precision import is_concrete
 
 
 class Polygon(AbstractCurve):
     """Polygons by their m vertices, in either orientation: vertex i at s = 2πi/m, straight sides between.
 
-    `vertices` are m points, or the name of a parameter of shape (m, 2) together with `num_vertices=m`.
+    `vertices` are m points, any number of which may be a parameter's name, or the name of a parameter of shape (m, 2) together
+    with `num_vertices=m`.
 
     >>> square = Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
     >>> square.point(jnp.pi / 4).tolist()
@@ -30,7 +31,7 @@ class Polygon(AbstractCurve):
     num_vertices: int = eqx.field(static=True)
 
     def __init__(self, vertices: Any = "vertices", num_vertices: int | None = None):
-        self.vertices = number(vertices)
+        self.vertices = numbers(vertices)
         if isinstance(self.vertices, Parameter):
             if isinstance(num_vertices, bool) or not isinstance(num_vertices, int) or num_vertices < 3:
                 raise ValueError(
@@ -39,7 +40,7 @@ class Polygon(AbstractCurve):
                 )
             self.num_vertices = num_vertices
             return
-        shape = jnp.shape(self.vertices)
+        shape = shape_of(self.vertices)
         if len(shape) != 2 or shape[0] < 3 or shape[1] != 2 or num_vertices not in (None, shape[0]):
             wanted = "m >= 3" if num_vertices is None else f"{num_vertices}"
             raise ValueError(
@@ -47,7 +48,7 @@ class Polygon(AbstractCurve):
                 "Write `Polygon([(0, 0), (1, 0), (0, 1)])`."
             )
         self.num_vertices = shape[0]
-        if is_concrete(self.vertices):
+        if not names_in(self.vertices) and is_concrete(self.vertices):
             points = np.asarray(self.vertices)
             same = np.flatnonzero(np.all(points == np.roll(points, -1, axis=0), axis=1))
             if len(same):

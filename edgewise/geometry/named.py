@@ -38,6 +38,33 @@ def number(value: Any) -> Any:
     return made
 
 
+def numbers(value: Any) -> Any:
+    """As `number`; given tuples or lists, any of their entries may be the name of one number."""
+    if not isinstance(value, list | tuple) or not any(isinstance(leaf, str | Parameter) for leaf in _leaves(value)):
+        return number(value)
+    made = tuple(numbers(entry) for entry in value)
+    if len({shape_of(entry) for entry in made}) > 1:
+        raise ValueError(
+            f"Expected points with as many numbers each, where a name stands for one number; got {value!r}."
+        )
+    return made
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of what `numbers` made, or of what `bind` made of that, with entries in place of names."""
+    if not isinstance(value, tuple):
+        return np.shape(value)
+    return (len(value), *shape_of(value[0]))
+
+
+def _leaves(value: Any) -> list:
+    return jax.tree_util.tree_leaves(value, is_leaf=_is_parameter)
+
+
+def _is_parameter(node: Any) -> bool:
+    return isinstance(node, Parameter)
+
+
 def positive(what: str, value: Any, example: str) -> Any:
     """As `number`, one that must be positive: refused at once where it is known, by `check_positive` where it has a name."""
     value = number(value)
@@ -55,8 +82,7 @@ def positive(what: str, value: Any, example: str) -> Any:
 
 def check_positive(tree: Any, values: Mapping[str, Any]) -> None:
     """Refuses members in which a parameter is not positive that must be, as part of `tree`."""
-    leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda node: isinstance(node, Parameter))
-    for parameter in (leaf for leaf in leaves if isinstance(leaf, Parameter) and leaf.positive):
+    for parameter in (leaf for leaf in _leaves(tree) if isinstance(leaf, Parameter) and leaf.positive):
         given = np.asarray(values[parameter.name]).ravel()
         if not np.all(given > 0):
             raise ValueError(f"{parameter.positive} must be positive, got {parameter.name} = {given[~(given > 0)][0]}.")
@@ -128,10 +154,6 @@ def names_in(tree: Any) -> frozenset[str]:
 
 def bind(tree: Any, parameters: Mapping[str, Any]) -> Any:
     """`tree` with every `Parameter` replaced by its value."""
-
-    def is_parameter(node):
-        return isinstance(node, Parameter)
-
     return jax.tree_util.tree_map(
-        lambda node: parameters[node.name] if is_parameter(node) else node, tree, is_leaf=is_parameter
+        lambda node: parameters[node.name] if _is_parameter(node) else node, tree, is_leaf=_is_parameter
     )

@@ -9,26 +9,30 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
-from edgewise.geometry.named import Parameter, number
+from edgewise.geometry.named import Parameter, number, numbers, shape_of
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.precision import is_concrete
 
 
 def Translate(family: AbstractFamily, offset: Any) -> AbstractCurve | AbstractSurface:
-    """A family moved by `offset`: two numbers for curves, three for surfaces, or the name of a vector parameter.
+    """A family moved by `offset`: two numbers for curves, three for surfaces, each or all of them by a parameter's name.
 
     >>> from edgewise.geometry import Ellipse, Sphere
     >>> Translate(Ellipse(2.0, 1.0), (0.0, 3.0)).point(0.0).tolist()
     [2.0, 3.0]
+    >>> Translate(Ellipse(2.0, 1.0), (0.0, "height")).point(0.0, height=3.0).tolist()
+    [2.0, 3.0]
     >>> Translate(Sphere(), "offset").point((0.5, 0.5), offset=jnp.array([0.0, 0.0, 3.0])).tolist()
     [1.0, 0.0, 3.0]
     """
-    amount = number(offset)
+    amount = numbers(offset)
     in_space = isinstance(family, AbstractSurface)
     moved = TranslatedSurface(family, amount) if in_space else TranslatedCurve(_curve(family), amount)
-    if not isinstance(amount, Parameter) and jnp.shape(amount) != (moved.dim,):
-        count = "three" if in_space else "two"
-        raise ValueError(f"`offset` must be {count} numbers or a parameter's name, got {offset!r}.")
+    if not isinstance(amount, Parameter) and shape_of(amount) != (moved.dim,):
+        count, example = ("three", (0.0, 0.0, "height")) if in_space else ("two", ("gap", 0.0))
+        raise ValueError(
+            f"`offset` must be {count} numbers, or names of parameters, got {offset!r}. Write `Translate(family, {example})`."
+        )
     return moved
 
 

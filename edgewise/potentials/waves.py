@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry.named import Parameter, number
+from edgewise.geometry.named import Parameter, number, numbers, shape_of
 from edgewise.kernels import AbstractKernel, Helmholtz
 from edgewise.precision import is_concrete
 
@@ -92,15 +92,15 @@ class PointSource(AbstractWave):
     """G(x - position), the field of a unit source.
 
     Arguments:
-        position: A point off the boundary; numbers, or the name of a vector parameter.
+        position: A point off the boundary: numbers, any of which may be a parameter's name, or the name of a vector parameter.
     """
 
     position: Any
     has_source: ClassVar[bool] = True
 
     def __init__(self, position: Any):
-        self.position = number(position)
-        if not isinstance(self.position, Parameter) and jnp.ndim(self.position) != 1:
+        self.position = numbers(position)
+        if not isinstance(self.position, Parameter) and len(shape_of(self.position)) != 1:
             raise ValueError(
                 f"`position` must be one point or a parameter's name, got {position!r}: `PointSource((2.0, 0.0))`."
             )
@@ -109,7 +109,7 @@ class PointSource(AbstractWave):
         return kernel.fundamental(x - jnp.asarray(self.position))
 
     def refusal(self, kernel: AbstractKernel) -> str | None:
-        shape = jnp.shape(self.position)
+        shape = shape_of(self.position)
         if shape != (kernel.dim,):
             given = f"{shape[0]} components" if shape else "a single number"
             example = (2.0, *[0.0] * (kernel.dim - 1))
