@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.named import Parameter, names_in, number, numbers, shape_of
+from edgewise.geometry.named import Parameter, names_in, number, numbers, shape_with_names
 from edgewise.precision import is_concrete
 
 
@@ -40,7 +40,7 @@ class Polygon(AbstractCurve):
                 )
             self.num_vertices = num_vertices
             return
-        shape = shape_of(self.vertices)
+        shape = shape_with_names(self.vertices)
         if len(shape) != 2 or shape[0] < 3 or shape[1] != 2 or num_vertices not in (None, shape[0]):
             wanted = "m >= 3" if num_vertices is None else f"{num_vertices}"
             raise ValueError(

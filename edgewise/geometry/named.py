@@ -43,18 +43,18 @@ def numbers(value: Any) -> Any:
     if not isinstance(value, list | tuple) or not any(isinstance(leaf, str | Parameter) for leaf in _leaves(value)):
         return number(value)
     made = tuple(numbers(entry) for entry in value)
-    if len({shape_of(entry) for entry in made}) > 1:
+    if len({shape_with_names(entry) for entry in made}) > 1:
         raise ValueError(
             f"Expected points with as many numbers each, where a name stands for one number; got {value!r}."
         )
     return made
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
+def shape_with_names(value: Any) -> tuple[int, ...]:
     """The shape of what `numbers` made, or of what `bind` made of that, with entries in place of names."""
     if not isinstance(value, tuple):
         return np.shape(value)
-    return (len(value), *shape_of(value[0]))
+    return (len(value), *shape_with_names(value[0]))
 
 
 def _leaves(value: Any) -> list:

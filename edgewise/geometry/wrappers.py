@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
-from edgewise.geometry.named import Parameter, number, numbers, shape_of
+from edgewise.geometry.named import Parameter, number, numbers, shape_with_names
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.precision import is_concrete
 
@@ -28,7 +28,7 @@ def Translate(family: AbstractFamily, offset: Any) -> AbstractCurve | AbstractSu
     amount = numbers(offset)
     in_space = isinstance(family, AbstractSurface)
     moved = TranslatedSurface(family, amount) if in_space else TranslatedCurve(_curve(family), amount)
-    if not isinstance(amount, Parameter) and shape_of(amount) != (moved.dim,):
+    if not isinstance(amount, Parameter) and shape_with_names(amount) != (moved.dim,):
         count, example = ("three", (0.0, 0.0, "height")) if in_space else ("two", ("gap", 0.0))
         raise ValueError(
             f"`offset` must be {count} numbers, or names of parameters, got {offset!r}. Write `Translate(family, {example})`."

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry.named import Parameter, number, numbers, shape_of
+from edgewise.geometry.named import Parameter, number, numbers, shape_with_names
 from edgewise.kernels import AbstractKernel, Helmholtz
 from edgewise.precision import is_concrete
 
@@ -100,7 +100,7 @@ class PointSource(AbstractWave):
 
     def __init__(self, position: Any):
         self.position = numbers(position)
-        if not isinstance(self.position, Parameter) and len(shape_of(self.position)) != 1:
+        if not isinstance(self.position, Parameter) and len(shape_with_names(self.position)) != 1:
             raise ValueError(
                 f"`position` must be one point or a parameter's name, got {position!r}: `PointSource((2.0, 0.0))`."
             )
@@ -109,7 +109,7 @@ class PointSource(AbstractWave):
         return kernel.fundamental(x - jnp.asarray(self.position))
 
     def refusal(self, kernel: AbstractKernel) -> str | None:
-        shape = shape_of(self.position)
+        shape = shape_with_names(self.position)
         if shape != (kernel.dim,):
             given = f"{shape[0]} components" if shape else "a single number"
             example = (2.0, *[0.0] * (kernel.dim - 1))
