@@ -185,6 +185,14 @@ def test_training_ends_when_nothing_improves(operator):
     assert all(set(record["losses"]) == {"value", "moments"} for record in operator.history)
 
 
+def test_a_density_of_nothing_is_no_misfit():
+    """A constant alone answers constant data; the mean of a density that is rounding is rounding too."""
+    problem = single(data=lambda x: 1.0 + 0.0 * x[0])
+    operator = ew.fit(problem, tiny(problem))
+    assert operator.result.ok and operator.stats["misfit"] < 1e-9
+    np.testing.assert_allclose(operator(t=1.1)(np.array([0.1, 0.2])), 1.0, rtol=1e-9)
+
+
 def test_the_best_weights_are_kept():
     """Adam with a large step goes up and down. Ended on its way up, the lowest that was seen comes back."""
     problem = single()

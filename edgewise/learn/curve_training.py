@@ -157,8 +157,10 @@ def _misfit(
     largest = jnp.max(jnp.max(by_channel, axis=-1) / jnp.where(peaks > 0, peaks, 1))
     named = [*jnp.sqrt(jnp.mean(relative**2, axis=0))]
     if residual.shape[1] > rows:
-        # A moment that should be zero, relative to what cancels in it.
-        amounts = jnp.einsum("mij,mj->mi", jnp.abs(systems.matrix[:, rows:]), jnp.abs(unknown))
+        # A moment that should be zero, relative to what cancels in it; or to what would, were unknowns as large as the data: where
+        # constants alone answer to them, all else is rounding.
+        sizable = jnp.maximum(jnp.abs(unknown), jnp.max(peaks, axis=-1, keepdims=True))
+        amounts = jnp.einsum("mij,mj->mi", jnp.abs(systems.matrix[:, rows:]), sizable)
         moments = jnp.abs(residual[:, rows:]) / jnp.where(amounts > 0, amounts, 1)
         named.append(jnp.sqrt(jnp.mean(moments**2)))
         relative = jnp.append(relative, jnp.max(moments)) if constrained else relative
