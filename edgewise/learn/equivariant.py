@@ -16,11 +16,12 @@ from edgewise.learn.spectral import AbstractSpectral, in_pieces
 from edgewise.learn.turning import Column, TurningNumbers
 from edgewise.learn.turning_terms import Terms, terms_of
 
-# Members that are encoded at a time, and blocks of terms that are added up at a turn. On a CPU so few that their products stay in
-# the cache of one core and no product is split between threads, which would wait for each other hundreds of times; a GPU has work
-# for all its cores with many, and a turn of a loop costs it more than the arithmetic of one block.
+# Members that are encoded at a time, and blocks of terms that are added up at a turn, at most. On a CPU so few that their products
+# stay in the cache of one core and no product is split between threads, which would wait for each other hundreds of times. A GPU
+# has work for all its cores with many, and a turn of a loop costs it more than the arithmetic of one block: all blocks that a
+# gigabyte holds the products of.
 PIECE, TURN = 64, 1
-PIECE_ELSEWHERE, TURN_ELSEWHERE = 16384, 16
+PIECE_ELSEWHERE, TURN_ELSEWHERE = 2048, 512
 
 
 class Equivariant(AbstractSpectral):
@@ -88,6 +89,7 @@ class Equivariant(AbstractSpectral):
 
     def encode_many(self, members: Mapping[str, Array], count: int) -> tuple[Array, Array]:
         size, turn = (PIECE, TURN) if jax.default_backend() == "cpu" else (PIECE_ELSEWHERE, TURN_ELSEWHERE)
+        turn = min(turn, len(self.weights))
         return in_pieces(lambda piece, n: self._piece(piece, n, turn), members, count, size)
 
     def _piece(self, members: Mapping[str, Array], count: int, turn: int) -> tuple[Array, Array]:
