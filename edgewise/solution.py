@@ -17,7 +17,8 @@ from edgewise.geometry.named import bind
 from edgewise.kernels import Helmholtz
 from edgewise.misfit import field_of, fields_in_space, misfit, misfits_in_space
 from edgewise.notebook import card, density_pictures, parameters_in_words
-from edgewise.potentials import Member, Strengths
+from edgewise.points import as_points, check_lengths, check_side, one_array
+from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.potentials.far_space import far_in_space
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
@@ -26,8 +27,9 @@ from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
 from edgewise.refinement import Factorisation, factorise, refine
 from edgewise.result import Code, Result
-from edgewise.systems import finer_rule, one_by_one, over_members, place
-from edgewise.validation import Settings, check_chunk
+from edgewise.strengths import strengths_of
+from edgewise.systems import finer_rule
+from edgewise.validation import check_chunk
 
 
 class Solution(eqx.Module):
@@ -57,13 +59,13 @@ class Solution(eqx.Module):
             outside: What becomes of points on the wrong side.
             chunk: How many points are looked at together: memory is that for so many times the nodes.
         """
-        return self._read(_one(points, others, "solution"), "potential", outside, chunk)
+        return self._read(one_array(points, others, "solution"), "potential", outside, chunk)
 
     def gradient(
         self, points: Any, *others: Any, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
     ) -> Inexact[Array, "... d"]:
         """The gradient of the field at points of shape (..., d)."""
-        return self._read(_one(points, others, "solution.gradient"), "gradient", outside, chunk)
+        return self._read(one_array(points, others, "solution.gradient"), "gradient", outside, chunk)
 
     @property
     def at_infinity(self) -> Array:
@@ -101,16 +103,7 @@ class Solution(eqx.Module):
         self._check_radiates("far_field")
         directions = self._points(directions, "directions")
         flat = directions.reshape(-1, directions.shape[-1])
-        if is_concrete(flat):
-            lengths = np.linalg.norm(np.asarray(flat), axis=-1)
-            if np.any(np.abs(lengths - 1) > 1e-6):
-                worst = lengths[np.argmax(np.abs(lengths - 1))]
-                example = "jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)"
-                if self.problem.family.dim == 3:
-                    example = "directions / jnp.linalg.norm(directions, axis=-1, keepdims=True)"
-                raise ValueError(
-                    f"`directions` must be unit vectors, got one of length {worst:.6g}. Write `{example}`."
-                )
+        check_lengths(flat)
         value = self._far_in_space(flat) if self.problem.family.dim == 3 else far_field(self._fields(), flat)
         return value.reshape(*((self._members,) if self.batched else ()), *directions.shape[:-1])
 
@@ -190,8 +183,7 @@ class Solution(eqx.Module):
         if is_concrete(values) and not np.all(np.isfinite(np.asarray(values))):
             raise ValueError(f"`values` is not finite; {expected}.")
         batch = values if self.batched else values[None]
-        given = (self.problem, self.quadrature, *self._with_member_axis(), batch)
-        strengths = _strengths_in_space(*given) if isinstance(self.quadrature, Duffy) else _strengths(*given)
+        strengths = strengths_of(self.problem, self.quadrature, *self._with_member_axis(), batch)
         if isinstance(known, PanelDensity):
             density = eqx.tree_at(lambda d: d.values, known, values)
         else:
@@ -275,7 +267,7 @@ class Solution(eqx.Module):
         read = evaluate_space if isinstance(fields, SurfaceField) else evaluate
         value, right = read(fields, flat, quantity, chunk)  # pyright: ignore[reportArgumentType]
         if outside == "error" and is_concrete(right):
-            self._complain(flat, np.asarray(right))
+            check_side(flat, np.asarray(right), self.problem.side)
         shaped_right = right if quantity == "potential" else right[..., None]
         # In both parts: a real NaN would leave the imaginary part of whatever is added as if it were an answer.
         nothing = complex(np.nan, np.nan) if jnp.iscomplexobj(value) else np.nan
@@ -284,27 +276,7 @@ class Solution(eqx.Module):
         return value.reshape(*members, *tail)
 
     def _points(self, points: Any, name: str = "points") -> Float[Array, "... d"]:
-        try:
-            points = jnp.asarray(points)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"`{name}` must be an array of numbers, got {points!r}. Write `jnp.array([0.3, 0.2])`."
-            ) from None
-        if jnp.iscomplexobj(points):
-            raise TypeError(
-                f"`{name}` must be real, got {points.dtype}. Stack the coordinates: `jnp.stack([x, y], axis=-1)`."
-            )
-        dim = self.problem.family.dim
-        if points.ndim == 0 or points.shape[-1] != dim:
-            one = (
-                f"A direction is a unit vector, `jnp.array({[1.0, 0.0, 0.0][:dim]})`"
-                if name == "directions"
-                else f"One point is `jnp.array({[0.3, 0.2, 0.1][:dim]})`"
-            )
-            raise ValueError(
-                f"`{name}` has shape {points.shape}; expected (..., {dim}). {one}, many have shape (m, {dim})."
-            )
-        return points.astype(self.boundary.x.dtype)
+        return as_points(points, name, self.problem.family.dim, self.boundary.x.dtype)
 
     def _check_radiates(self, name: str) -> None:
         kernel = self.problem.representation.kernel
@@ -319,15 +291,6 @@ class Solution(eqx.Module):
     @property
     def _members(self) -> int:
         return len(self) if self.batched else 1
-
-    def _complain(self, points: Array, right: np.ndarray) -> None:
-        wrong = np.argwhere(~right)
-        if len(wrong):
-            first = np.asarray(points[wrong[0][1]]).tolist()
-            raise ValueError(
-                f"{len(wrong)} of {right.size} points lie on the wrong side of the boundary, the first at {first}; "
-                f'the problem is "{self.problem.side}". Leave them out, or pass `outside="nan"`.'
-            )
 
     def _far_in_space(self, directions: Array) -> Inexact[Array, "b m"]:
         parameters, strengths = self._with_member_axis()
@@ -363,52 +326,3 @@ def _misfits(
         return misfit(problem, field, boundary, parts[0])[0]
 
     return jax.lax.map(one, (parameters, strengths))
-
-
-@eqx.filter_jit
-def _strengths(
-    problem: Problem,
-    quadrature: AbstractQuadrature,
-    parameters: dict[str, Array],
-    strengths: Strengths,
-    values: Array,
-) -> Strengths:
-    def one(parameters, strengths, values):
-        member = problem.member(quadrature, parameters, values.real.dtype)
-        return _strengths_of(member, strengths, values)
-
-    return jax.vmap(one)(parameters, strengths, values)
-
-
-def _strengths_in_space(
-    problem: Problem,
-    quadrature: AbstractQuadrature,
-    parameters: dict[str, Array],
-    strengths: Strengths,
-    values: Array,
-) -> Strengths:
-    """In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths."""
-    settings = Settings("direct", 1.0, np.dtype(values.real.dtype), None)
-
-    def one(given):
-        parameters, *rest = jax.tree_util.tree_map(lambda leaf: leaf[None], given)
-        found = over_members(_strengths_of, place(problem, quadrature, parameters, 1, settings), *rest)
-        return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
-
-    return one_by_one(one, (parameters, strengths, values), len(values))
-
-
-def _strengths_of(member: Member, strengths: Strengths, values: Array) -> Strengths:
-    count = member.boundary.s.shape[0] * member.condition.channels
-    polynomial = member.representation.unknown(member, strengths)[count:]
-    return member.representation.strengths(member, values, polynomial)
-
-
-def _one(points: Any, others: tuple[Any, ...], call: str) -> Any:
-    """The points, refused where coordinates were given one by one."""
-    if not others:
-        return points
-    given = (points, *others)
-    numbers = ", ".join(map(str, given))
-    cure = f"[{numbers}]" if all(np.ndim(value) == 0 for value in given) else "jnp.stack([x, y], axis=-1)"
-    raise TypeError(f"Points are one array, of shape (..., d), got {len(given)} arguments. Write `{call}({cure})`.")

@@ -14,8 +14,7 @@ from edgewise.cli.evaluate import _parts, default_members
 from edgewise.cli.members import random_members
 from edgewise.cli.runs import typical_member
 from edgewise.evaluation import measure
-from edgewise.learn import fit as fitting
-from edgewise.learn import loading, progress
+from edgewise.learn import loading, loop, progress
 from edgewise.learn.operator import FitResult, Operator
 
 FILE = """
@@ -103,13 +102,13 @@ def test_a_finished_run_is_not_trained_again(here, said):
 
 
 def test_interrupted_and_continued_is_as_uninterrupted(here, said, capsys, monkeypatch):
-    look = fitting._Run._look
-    monkeypatch.setattr(fitting._Run, "_look", lambda run: _stop_at(2, look(run)))
+    look = loop.Run._look
+    monkeypatch.setattr(loop.Run, "_look", lambda run: _stop_at(2, look(run)))
     assert main(["train", "mine.py:problem", "--out", "stopped", *OPTIONS]) == 130
     command = capsys.readouterr().err.strip().rpartition("continue with: ")[2]
     assert command == "edgewise train mine.py:problem --out stopped --resume"
     assert "not finished" in said("info", "stopped")
-    monkeypatch.setattr(fitting._Run, "_look", look)
+    monkeypatch.setattr(loop.Run, "_look", look)
     said(*command.split()[1:])
     first, second = (ew.load(name, _problem(here)) for name in ("run", "stopped"))
     for a, b in zip(*(jax.tree_util.tree_leaves(operator.network) for operator in (first, second)), strict=True):
@@ -123,7 +122,7 @@ def test_interrupted_before_a_step(here, said, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting._Run, "_advance", stop)
+        patch.setattr(loop.Run, "_advance", stop)
         assert main(["train", "mine.py:problem", "--out", "begun", *OPTIONS]) == 130
     command = "edgewise train mine.py:problem --out begun --resume"
     assert f"edgewise: interrupted; no step was finished; continue with: {command}" in capsys.readouterr().err
@@ -154,7 +153,7 @@ def _problem(folder):
 
 
 def test_a_run_that_diverged_ends_with_1(here, said, monkeypatch):
-    monkeypatch.setattr(fitting._Run, "_ended", lambda run: FitResult("diverged", "diverged") if run.step else None)
+    monkeypatch.setattr(loop.Run, "_ended", lambda run: FitResult("diverged", "diverged") if run.step else None)
     assert "diverged" in said("train", "mine.py:problem", "--out", "lost", *OPTIONS, status=1)
 
 

@@ -15,8 +15,7 @@ from training import PROBLEMS, adam, single, times_t, tiny
 
 import edgewise as ew
 from edgewise import linear, solver, systems
-from edgewise.learn import fit as fitting
-from edgewise.learn import optimisers
+from edgewise.learn import loop, optimisers
 from edgewise.learn.networks import split_trainable
 from edgewise.learn.optimisers import gauss_newton_start, gauss_newton_step, stacked
 from edgewise.learn.training import Training
@@ -289,18 +288,18 @@ def test_a_run_that_diverges_ends_in_words_with_finite_weights(caplog):
     with caplog.at_level(logging.WARNING, "edgewise"):
         operator = ew.fit(problem, adam(problem, steps=200, rate=1e3))
     assert operator.result.code == "diverged" and "Lower `optimiser.rate`" in caplog.text
-    assert len(operator.history) == fitting.RETRIES + 1 and operator.history[-1]["shrink"] < 0.02
+    assert len(operator.history) == loop.RETRIES + 1 and operator.history[-1]["shrink"] < 0.02
     # It came back to where it began: to weights that are as wrong as no field at all, not more.
     assert np.all(np.isfinite(weights_of(operator))) and operator.stats["misfit"] < 1.1
 
 
 def test_a_run_that_diverges_at_first_goes_on_with_smaller_steps(monkeypatch):
     """A bound so low that the start is taken for a divergence, until the step is small enough."""
-    monkeypatch.setattr(fitting, "EXPLOSION", 3.0)
+    monkeypatch.setattr(loop, "EXPLOSION", 3.0)
     problem = single()
     operator = ew.fit(problem, adam(problem, steps=60, rate=1.0, check_every=5))
     shrinks = [record["shrink"] for record in operator.history]
-    assert shrinks == sorted(shrinks, reverse=True) and 2.0**-fitting.RETRIES <= shrinks[-1] < 1
+    assert shrinks == sorted(shrinks, reverse=True) and 2.0**-loop.RETRIES <= shrinks[-1] < 1
     assert operator.result.code == "unconverged" and operator.history[-1]["loss"] < 1
 
 

@@ -12,7 +12,7 @@ import pytest
 from training import adam, assert_same, single, tiny
 
 import edgewise as ew
-from edgewise.learn import fit as fitting
+from edgewise.learn import loop
 from edgewise.learn.runs import read_history
 from edgewise.learn.training import Training
 
@@ -31,7 +31,7 @@ def whole():
 
 @pytest.fixture(autouse=True)
 def save_always(monkeypatch):
-    monkeypatch.setattr(fitting, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
 
 
 def resumed(path, recipe):
@@ -46,7 +46,7 @@ def is_finished(path):
 @pytest.mark.parametrize("save_every", [-1.0, 1e9], ids=["saved at every look", "saved when interrupted"])
 @pytest.mark.parametrize("name", RECIPES)
 def test_interrupted_by_a_person(name, save_every, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "SAVE_EVERY", save_every)
+    monkeypatch.setattr(loop, "SAVE_EVERY", save_every)
     path, recipe, seen = tmp_path / "run", RECIPES[name], []
 
     def interrupt(record):
@@ -80,7 +80,7 @@ def test_interrupted_without_a_folder_says_how_to_keep_a_run():
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit("mine")], ids=["an error", "an exit"])
 def test_a_callback_that_fails_loses_nothing(error, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "SAVE_EVERY", 1e9)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1e9)
     path, recipe, seen = tmp_path / "run", RECIPES["gauss-newton"], []
 
     def fail(record):
@@ -154,9 +154,9 @@ sys.path.insert(0, sys.argv[1])
 import jax
 jax.config.update("jax_enable_x64", True)
 import edgewise as ew
-from edgewise.learn import fit as fitting
+from edgewise.learn import loop
 import test_interruptions as here
-fitting.SAVE_EVERY = -1.0
+loop.SAVE_EVERY = -1.0
 recipe = here.long_recipe(sys.argv[2])
 ew.fit(here.PROBLEM, recipe, out=sys.argv[3], callback=lambda record: print(record["step"], flush=True))
 """

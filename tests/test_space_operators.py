@@ -197,7 +197,7 @@ def test_stochastic_steps_make_the_residual_smaller(kind):
 
 def test_a_run_is_continued_where_it_stopped(tmp_path, monkeypatch):
     """From its folder as it was before the last step but one was written, as if the machine had stopped there."""
-    monkeypatch.setattr("edgewise.learn.fit.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("edgewise.learn.loop.SAVE_EVERY", 0.0)
     recipe, stopped = tiny(HALVES, optimiser={"steps": 10}), tmp_path / "stopped"
 
     def stop(record):

@@ -1,0 +1,67 @@
+"""What layers carry where a density is given by its values and nothing is solved."""
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array
+
+from edgewise.potentials import Member, Strengths
+from edgewise.problem import Problem
+from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.systems import one_by_one, over_members, place
+from edgewise.validation import Settings
+
+
+def strengths_of(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+    values: Array,
+) -> Strengths:
+    """Of members along a first axis, from the values of their densities.
+
+    Arguments:
+        strengths: The constants beside the densities are theirs.
+    """
+    made = _in_space if isinstance(quadrature, Duffy) else _in_the_plane
+    return made(problem, quadrature, parameters, strengths, values)
+
+
+@eqx.filter_jit
+def _in_the_plane(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+    values: Array,
+) -> Strengths:
+    def one(parameters, strengths, values):
+        member = problem.member(quadrature, parameters, values.real.dtype)
+        return _of_member(member, strengths, values)
+
+    return jax.vmap(one)(parameters, strengths, values)
+
+
+def _in_space(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: dict[str, Array],
+    strengths: Strengths,
+    values: Array,
+) -> Strengths:
+    """In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths."""
+    settings = Settings("direct", 1.0, np.dtype(values.real.dtype), None)
+
+    def one(given):
+        parameters, *rest = jax.tree_util.tree_map(lambda leaf: leaf[None], given)
+        found = over_members(_of_member, place(problem, quadrature, parameters, 1, settings), *rest)
+        return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
+
+    return one_by_one(one, (parameters, strengths, values), len(values))
+
+
+def _of_member(member: Member, strengths: Strengths, values: Array) -> Strengths:
+    count = member.boundary.s.shape[0] * member.condition.channels
+    polynomial = member.representation.unknown(member, strengths)[count:]
+    return member.representation.strengths(member, values, polynomial)
