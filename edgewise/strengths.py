@@ -24,33 +24,10 @@ def strengths_of(
     Arguments:
         strengths: The constants beside the densities are theirs.
     """
-    made = _in_space if isinstance(quadrature, Duffy) else _in_the_plane
-    return made(problem, quadrature, parameters, strengths, values)
-
-
-@eqx.filter_jit
-def _in_the_plane(
-    problem: Problem,
-    quadrature: AbstractQuadrature,
-    parameters: dict[str, Array],
-    strengths: Strengths,
-    values: Array,
-) -> Strengths:
-    def one(parameters, strengths, values):
-        member = problem.member(quadrature, parameters, values.real.dtype)
-        return _of_member(member, strengths, values)
-
-    return jax.vmap(one)(parameters, strengths, values)
-
-
-def _in_space(
-    problem: Problem,
-    quadrature: AbstractQuadrature,
-    parameters: dict[str, Array],
-    strengths: Strengths,
-    values: Array,
-) -> Strengths:
-    """In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths."""
+    members = (parameters, strengths, values)
+    if not isinstance(quadrature, Duffy):
+        return _in_the_plane(problem, quadrature, members)
+    # In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths.
     settings = Settings("direct", 1.0, np.dtype(values.real.dtype), None)
 
     def one(given):
@@ -58,7 +35,17 @@ def _in_space(
         found = over_members(_of_member, place(problem, quadrature, parameters, 1, settings), *rest)
         return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
 
-    return one_by_one(one, (parameters, strengths, values), len(values))
+    return one_by_one(one, members, len(values))
+
+
+@eqx.filter_jit
+def _in_the_plane(
+    problem: Problem, quadrature: AbstractQuadrature, members: tuple[dict[str, Array], Strengths, Array]
+) -> Strengths:
+    def one(parameters, strengths, values):
+        return _of_member(problem.member(quadrature, parameters, values.real.dtype), strengths, values)
+
+    return jax.vmap(one)(*members)
 
 
 def _of_member(member: Member, strengths: Strengths, values: Array) -> Strengths:

@@ -1,10 +1,9 @@
-"""All figures in the plane: what is on them, and that no text runs into another; films; what notebooks show."""
+"""Figures in the plane: what is on them, that no text runs into another, and calls that are refused."""
 
 import dataclasses
 import re
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,74 +13,21 @@ import edgewise as ew
 pytest.importorskip("matplotlib")
 
 from figures import bars_of, check_texts
-from matplotlib.figure import Figure
-from PIL import Image
+from known import ELLIPSES, LAYER, WAVES, Beyond, in_waves, known, of_ellipses
 
-from edgewise import notebook, plot, plot_animation, plot_lines, plot_mosaic, plot_samples, plot_training
-from edgewise.cli import main
-from edgewise.density import NodalDensity
+from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_samples, plot_training
 from edgewise.geometry.ranges import in_words
 from edgewise.plot_style import MemberLines, caption, titled
-from edgewise.result import Result
-
-WAVES = ew.Problem(
-    family=ew.StarCurve(lambda s, a: 1 + a @ jnp.cos(jnp.arange(2, 6) * s)),
-    parameters=ew.Box(a=([-0.1] * 4, [0.1] * 4), k=(1.0, 3.0)),
-    representation=ew.CombinedField(ew.Helmholtz(dim=2, wavenumber="k")),
-    data=ew.PlaneWave(0.3),
-    side="exterior",
-)
-LAYER = ew.SingleLayer(ew.Laplace(dim=2))
-ELLIPSES = ew.Problem(
-    ew.Ellipse("a", 1.0), ew.Box(a=(1.0, 2.0)), LAYER, lambda x: x[0], "interior", exact=lambda x: x[0]
-)
-A = jnp.array([[0.0312345, -0.0512345, 0.0712345, -0.0912345], [0.1, 0.0, -0.1, 0.05], [0.0, 0.0, 0.0, 0.01]])
-
-
-class Known(ew.Solution):
-    """A solution that nobody solved for: its fields are formulas, which take no time to compile."""
-
-    def __call__(self, points):
-        return self._of_members(lambda p: jnp.asarray(points)[..., 0] * p["a"])
-
-    def total(self, points):
-        return self._of_members(lambda p: jnp.exp(1j * p["k"] * jnp.asarray(points)[..., 0]))
-
-    def far_field(self, directions):
-        return self._of_members(lambda p: p["k"] * (1.5 + jnp.asarray(directions)[..., 0]) + 0j)
-
-    def __getitem__(self, index):
-        return Known(**vars(super().__getitem__(index)))
-
-    def _of_members(self, read):
-        return jax.vmap(read)(self.parameters) if self.batched else read(self.parameters)
-
-
-class Beyond(Known):
-    """Asked where there is no field."""
-
-    def __call__(self, points):
-        return jnp.full(points.shape[:-1], jnp.nan)
-
-
-def known(problem, rule, values, **parameters):
-    """A batch with this density, a function of the nodes."""
-    count = len(next(iter(parameters.values()))) if parameters else 1
-    boundary = jax.jit(jax.vmap(lambda p: rule.place(problem.family, p, jnp.dtype(float)), axis_size=count))(parameters)
-    density = NodalDensity(boundary.s, values(boundary), boundary.components)
-    result = Result(jnp.zeros(count, int), jnp.zeros(count, int))
-    rules = jax.vmap(lambda _: rule)(jnp.arange(count))
-    return Known(problem, parameters, density, boundary, jnp.zeros(count), rules, result, {}, True)  # pyright: ignore
 
 
 @pytest.fixture(scope="module")
 def waves():
-    return known(WAVES, ew.Kress(64), lambda b: jnp.exp(2j * b.x[..., 0]), a=A, k=jnp.array([1.0, 2.0, 2.5]))
+    return in_waves()
 
 
 @pytest.fixture(scope="module")
 def ellipses():
-    return known(ELLIPSES, ew.Kress(64), lambda b: b.x[..., 0], a=jnp.linspace(1.0, 2.0, 12))
+    return of_ellipses()
 
 
 def test_parameters_stand_once_above_a_row(waves):
@@ -266,35 +212,6 @@ def test_a_colour_bar_for_many_members(ellipses):
     assert MemberLines(list(ellipses)).bar is not None and MemberLines(list(ellipses)[:8]).bar is None
 
 
-def frames_of(path):
-    film = Image.open(path)
-    pictures = []
-    for i in range(film.n_frames):
-        film.seek(i)
-        pictures.append(np.asarray(film.convert("RGB"), float))
-    return film, pictures
-
-
-def test_a_wave_in_time(waves, tmp_path):
-    path = tmp_path / "wave.gif"
-    plot_animation.wave_film(waves[1], path, frames=8, resolution=24)
-    film, pictures = frames_of(path)
-    assert film.n_frames == 8 and film.info["loop"] == 0 and path.stat().st_size < 300_000
-    signs = np.stack([(picture[..., 0] - picture[..., 2]).ravel() for picture in pictures])
-    signs = signs[:, np.ptp(signs, axis=0) > 0]
-    turned = [np.corrcoef(signs[0], later)[0, 1] for later in signs]
-    # cos ωt, all the way round: the step from the last frame to the first is one like the others.
-    assert np.allclose(turned, np.cos(2 * np.pi * np.arange(8) / 8), atol=0.25)
-
-
-@pytest.mark.parametrize("what", ["field", "density"])
-def test_a_film_over_members(ellipses, tmp_path, what):
-    path = tmp_path / "film.gif"
-    plot_animation.member_film(ellipses, path, what=what, resolution=20)
-    film, pictures = frames_of(path)
-    assert film.n_frames == 22 and np.array_equal(pictures[1], pictures[21]) and film.info["loop"] == 0
-
-
 FIGURES = (
     plot.field_figure,
     plot.sample_field,
@@ -352,143 +269,6 @@ def test_single_letters_stand_upright(ellipses):
     for figure in (film, plot.boundary_figure(ellipses), plot_mosaic.mosaic_figure(ellipses, resolution=5)):
         labels = [ax.yaxis.label for ax in (*figure.axes, *bars_of(figure)) if ax.get_ylabel()]
         assert labels and all(label.get_rotation() == 0 for label in labels)
-
-
-def test_narrow_and_flat_films_and_mosaics(waves, tmp_path):
-    for box in ([(3.9, -5), (4.1, 5)], [(-20, 2), (20, 3)]):
-        plot_animation.wave_film(waves[1], tmp_path / "film.gif", frames=2, resolution=12, box=box)
-        assert max(Image.open(tmp_path / "film.gif").size) < 600
-        mosaic = plot_mosaic.mosaic_figure(waves, resolution=10, box=box)
-        check_texts(mosaic)
-        # Three members take three columns of the six.
-        assert len(mosaic.axes) == 4 and max(mosaic.get_size_inches()) < 6
-
-
-def test_films_that_are_refused(waves, ellipses, tmp_path):
-    path = tmp_path / "film.gif"
-    with pytest.raises(ValueError, match="this problem has none"):
-        plot_animation.wave_film(ellipses[0], path)
-    with pytest.raises(ValueError, match="of one member, got 3"):
-        plot_animation.wave_film(waves, path)
-    with pytest.raises(ValueError, match="a frame a member"):
-        plot_animation.member_film(waves[0], path)
-    with pytest.raises(ValueError, match="got 'u'"):
-        plot_animation.member_film(waves, path, what="u")  # pyright: ignore
-    assert not path.exists()
-
-
-PLOTS = {
-    "no wave": (["--what", "total"], "for incident waves"),
-    "no far field": (["--what", "far-field"], "for waves outside"),
-    "two pictures": (["--what", "density", "--history"], "two pictures"),
-    "one frame": (["--out", "x.gif"], "a frame a member"),
-    "a still wave": (["--what", "wave"], "--out wave.gif"),
-    "a box of lines": (["--what", "density", "--box", "(0,0),(1,1)"], "says what is shown of a field"),
-    "a box turned round": (["--box", "(1,1),(0,0)"], "got `(1,1),(0,0)`"),
-    "half a box": (["--box", "(1,1)"], 'Write `--box "(-3,-2),(3,2)"`'),
-    "a box of words": (["--box", "(a,b),(c,d)"], "got `(a,b),(c,d)`"),
-    "a film of training": (["--history", "--out", "x.gif"], "history.png"),
-}
-
-
-@pytest.mark.parametrize("name", list(PLOTS))
-def test_plots_that_are_refused(name, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    options, words = PLOTS[name]
-    out = [] if "--out" in options else ["--out", "x.png"]
-    assert main(["plot", "laplace-star", *options, *out]) == 1
-    said = capsys.readouterr()
-    assert words in said.err and "Traceback" not in said.err and not any(tmp_path.iterdir())
-
-
-def test_plots_of_what_is_asked_for(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for what in ("density", "boundary", "history"):
-        members = [] if what == "history" else ["--at", "t=1:2:12"]
-        assert main(["plot", "laplace-star", "--what", what, *members, "--out", f"{what}.png"]) == 0
-        assert (tmp_path / f"{what}.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["plot", "laplace-star", "--what", "boundary", "--at", "t=1:2:5", "--out", "film.gif"]) == 0
-    assert frames_of(tmp_path / "film.gif")[0].n_frames == 8
-
-
-@pytest.mark.parametrize("box", ["(-1,-0.5),(1,0.5)", "[[-1, -.5], [1, 0.5]]", "-1,-0.5,1,0.5"])
-def test_the_box_of_a_plot(box, tmp_path, monkeypatch):
-    given = []
-    monkeypatch.setattr(plot, "field_figure", lambda solution, **options: given.append(options["box"]) or Figure())
-    assert main(["plot", "laplace-star", "--box", box, "--out", str(tmp_path / "window.png")]) == 0
-    assert np.array_equal(given, [[[-1, -0.5], [1, 0.5]]])
-
-
-def test_notebooks_show_a_picture(waves, ellipses):
-    operator = ew.pretrained("laplace-star")
-    for shown, pictures in ((WAVES, 1), (waves[0], 2), (ellipses, 5), (operator, 1), (operator(t=1.2), 2)):
-        page = shown._repr_html_()
-        assert page.count("<svg") == page.count("</svg>") == pictures and "nan" not in page
-        assert len(repr(shown).splitlines()) == 1 and len(repr(shown)) < 200
-    page = WAVES._repr_html_()
-    assert "Helmholtz: Δu + k²u = 0" in page and "exterior" in page and "k in [1, 3]" in page
-    assert "a in [-0.1, 0.1], 4 numbers" in page and page.count("<polyline") == 4
-    assert "t = 1.2" in repr(operator(t=1.2)) and "12 members(a from 1 to 2)" in repr(ellipses)
-    checked = dataclasses.replace(waves, stats={"error": jnp.array([1e-6, 2e-5, 1e-7])})
-    assert "at most 2.0e-05" in checked._repr_html_() and "at most" not in waves._repr_html_()
-
-
-def test_sketches_say_what_they_show(waves, ellipses):
-    page = ELLIPSES._repr_html_()
-    shown = re.findall(r'<span style="color:(#\w+)">([\d.]+)</span>', page)
-    assert [float(value) for _, value in shown] == [1, 1.333, 1.667, 2]
-    # Every curve in the colour of its number, and the bar as long as it says: 4 are all the way across.
-    widths = {}
-    for path, colour in re.findall(r'<polyline points="([^"]+)" stroke="(#\w+)"', page):
-        widths[colour] = np.ptp([float(pair.split(",")[0]) for pair in path.split()])
-    assert np.allclose(
-        [widths[colour] / widths[shown[-1][0]] for colour, _ in shown], [1 / 2, 2 / 3, 5 / 6, 1], atol=2e-2
-    )
-    (end,), (length,) = re.findall(r"H([\d.]+)m0", page), re.findall(r"<text [^>]*>([\d.]+)</text>", page)
-    assert np.isclose((float(end) - 6) / widths[shown[-1][0]], float(length) / 4, atol=1e-2)
-    assert "4 members at even steps of a" in WAVES._repr_html_() and "PlaneWave(direction = 0.3)" in WAVES._repr_html_()
-    # Members of a batch in even steps too; what they share is not said again.
-    assert re.findall(r">a = ([\d.]+); density", ellipses._repr_html_()) == ["1", "1.364", "1.636", "2"]
-    assert "-2 to 2, over 9.69 of arclength" in ellipses._repr_html_()
-    fixed = dataclasses.replace(WAVES, representation=ew.CombinedField(ew.Helmholtz(dim=2, wavenumber=6.0)))
-    assert "k = 6" in dataclasses.replace(waves[0], problem=fixed)._repr_html_()
-
-
-def test_sketches_are_spread_evenly():
-    """Every number takes every step, in orders of their own: of two radii all ellipses would else be alike."""
-    steps = notebook._spread({name: spec for name, spec in ew.Box(a=(1, 4), b=([0] * 3, [3] * 3)).specs}, 4)
-    assert np.allclose(steps["a"], [1, 2, 3, 4])
-    assert np.allclose(np.sort(steps["b"], axis=0), np.arange(4)[:, None] * np.ones(3))
-    assert not np.allclose(steps["b"][:, 0], steps["b"][:, 1])
-    assert np.allclose(notebook._spread({"t": dict(ew.Box(t=(1, 2)).specs)["t"]}, 1)["t"], 1.5)
-
-
-@pytest.mark.parametrize("back", [(255, 255, 255), (17, 17, 17)])
-def test_sketches_are_seen_on_light_and_on_dark(back):
-    """Three to one, as guidelines for the web ask of graphics."""
-
-    def light(colour):
-        share = np.array(colour) / 255
-        return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
-
-    colours = [*notebook._INK, *(notebook._signed(value) for value in (-1, -0.5, 0, 0.5, 1))]
-    for colour in colours:
-        low, high = sorted([light(back), light([int(colour[i : i + 2], 16) for i in (1, 3, 5)])])
-        assert (high + 0.05) / (low + 0.05) > 2.9, colour
-
-
-def test_notebooks_never_raise(waves):
-    seen = []
-
-    @jax.jit
-    def read(solution):
-        seen.extend([repr(solution), solution._repr_html_(), repr(solution.problem), solution.problem._repr_html_()])
-        return solution.boundary.x
-
-    read(waves[0])
-    assert "traced" in seen[0] and "Solution" in seen[1] and "<svg" not in seen[1] and "Helmholtz" in seen[3]
-    wrong = ew.Problem(ew.Kite(), None, ew.SingleLayer(ew.Laplace(dim=2)), lambda x: x[0] / 0, "interior")
-    assert wrong._repr_html_().count("<svg") == 1 and "none" in repr(wrong)
 
 
 def test_the_gallery_shows_what_examples_draw():
