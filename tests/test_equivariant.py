@@ -41,11 +41,12 @@ LINEAR = dataclasses.replace(
     parameters=ew.Box(**SHAPE, g=(-np.ones(2), np.ones(2))),
     data=lambda x, g: g[0] * (x[0] * x[1] + x[0]) + g[1] * jnp.exp(x[1]),
 )
+# A stream of every angle, which multiplies like its strength.
 FLOW = ew.Problem(
     FAMILY,
-    ew.Box(**SHAPE),
+    ew.Box(**SHAPE, angle=ew.Angle(), strength=(0.5, 2.0)),
     ew.SingleLayer(LAPLACE),
-    lambda x, normal: -normal[0] - 2 * normal[1],
+    lambda x, normal, angle, strength: -strength * (jnp.cos(angle) * normal[0] + jnp.sin(angle) * normal[1]),
     "exterior",
     ew.Neumann(),
 )

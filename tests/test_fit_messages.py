@@ -12,6 +12,7 @@ from members import LAPLACE, entire
 from training import BOX, MILD, adam, flux, single, tiny
 
 import edgewise as ew
+from edgewise.learn import progress as showing
 from edgewise.validation import check_data
 
 
@@ -227,6 +228,15 @@ def test_what_is_trained_is_said_unless_that_is_unwanted_and_steps_only_where_th
     said = capsys.readouterr().err
     assert said.startswith(f"fit: {chosen}\n") if progress is not False else not said
     assert ("step 1 of at most 1, loss" in said) == bool(progress)
+
+
+def test_whoever_waits_for_long_is_told_where_training_stands(capsys, monkeypatch):
+    """Without a terminal, and though nobody asked."""
+    monkeypatch.setattr(showing, "QUIET", 0.0)
+    ew.fit(single(), tiny(single()))
+    said = capsys.readouterr().err.splitlines()
+    steps = [line for line in said if line.startswith("step ")]
+    assert len(steps) > 2 and said.index(steps[0]) == 2 and said[1].startswith("misfit: how far")
 
 
 @pytest.mark.slow

@@ -74,6 +74,14 @@ UNTUNED = {
         ew.Neumann(),
     ),
     "flow past a sharp airfoil": dataclasses.replace(AIRFOIL, family=ew.Rotate(ew.Airfoil(), "angle")),
+    "a stream from every angle past a sharp airfoil": ew.Problem(
+        ew.Airfoil(),
+        ew.Box(angle=ew.Angle()),
+        ew.SingleLayer(LAPLACE),
+        lambda x, normal, angle: -jnp.cos(angle) * normal[0] - jnp.sin(angle) * normal[1],
+        "exterior",
+        ew.Neumann(),
+    ),
     "Robin data": ew.Problem(
         ew.StarCurve(lambda s, a: 1 + a * jnp.cos(3 * s)),
         ew.Box(a=(0.0, 0.3), h=(0.5, 2.0)),

@@ -1,4 +1,4 @@
-"""Numbers in which the answer is linear: they multiply what is learned, and no network sees them."""
+"""Numbers in which the answer is linear, made of parameters: they multiply what is learned, and no network sees them."""
 
 import abc
 import math
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -16,8 +17,10 @@ from edgewise.geometry import Box
 class AbstractAmounts(eqx.Module):
     """The numbers g of a member: its data are Σ_j g_j times data that are the same for all that differ in g alone."""
 
-    count: eqx.AbstractVar[int]
-    """How many numbers there are."""
+    @property
+    @abc.abstractmethod
+    def count(self) -> int:
+        """How many numbers there are."""
 
     @property
     @abc.abstractmethod
@@ -34,31 +37,75 @@ class AbstractAmounts(eqx.Module):
 
 
 class Superposition(AbstractAmounts):
-    """Parameters of the data themselves; where there are none, g = 1."""
+    """Parameters of the data themselves, and cosines and sines of one; where there are none, g = 1.
+
+    Data that a number turns, such as the flux of a stream of any angle, are a trigonometric polynomial of it: then every product
+    of a parameter of the data and of one of its harmonics is a number g. Values at nodes become their own harmonics along the
+    boundary, each of which has one order when the plane turns.
+    """
 
     linear: tuple[str, ...] = eqx.field(static=True, default=())
     """Parameters that the data are linear in."""
-    count: int = eqx.field(static=True, default=1)
+    around: str | None = eqx.field(static=True, default=None)
+    """The parameter that the data are a trigonometric polynomial of,"""
+    orders: tuple[int, ...] = eqx.field(static=True, default=(0,))
+    """and of what orders."""
+    are_values: bool = eqx.field(static=True, default=False)
+    """Whether the parameter is values at nodes."""
+    numbers: int = eqx.field(static=True, default=1)
+    """How many numbers the data are linear in."""
+
+    @property
+    def count(self) -> int:
+        return self.numbers * sum(2 if order else 1 for order in self.orders)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.linear
+        return (*self.linear, *([self.around] if self.around else []))
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
-        if not self.linear:
-            return jnp.ones(1, dtype)
-        return jnp.concatenate([jnp.asarray(parameters[name], dtype).reshape(-1) for name in self.linear])
+        given = [jnp.asarray(parameters[name], dtype) for name in self.linear]
+        if self.are_values:
+            given = [values @ jnp.asarray(_harmonics_of_values(values.shape[-1]).T, dtype) for values in given]
+        numbers = jnp.concatenate([part.reshape(-1) for part in given]) if given else jnp.ones(1, dtype)
+        if self.around is None:
+            return numbers
+        waves = _waves(jnp.asarray(parameters[self.around]), self.orders).astype(dtype)
+        return (numbers[:, None] * waves).reshape(-1)
 
     def settings(self, box: Box, dtype: Any) -> tuple[dict[str, Array], Float[np.ndarray, "settings count"]]:
-        """One of each number, none of the others."""
+        """One of each number, none of the others; each at as many angles as means over them need to be exact."""
         shapes = [dict(box.specs)[name].shape for name in self.linear]
         ends = np.cumsum([math.prod(shape) for shape in shapes])
-        each = np.split(np.eye(self.count), ends[:-1], axis=1) if self.linear else []
-        values = {
-            name: jnp.asarray(part.reshape(-1, *shape), dtype)
-            for name, part, shape in zip(self.linear, each, shapes, strict=True)
-        }
-        return values, np.eye(self.count)
+        angles = 2 * np.pi * np.arange(2 * max(self.orders) + 1) / (2 * max(self.orders) + 1)
+        each = np.split(np.repeat(np.eye(self.numbers), len(angles), axis=0), ends[:-1], axis=1) if shapes else []
+        values = {name: part.reshape(-1, *shape) for name, part, shape in zip(self.linear, each, shapes, strict=True)}
+        if self.are_values:
+            values = {
+                name: part @ np.linalg.inv(_harmonics_of_values(part.shape[-1])).T for name, part in values.items()
+            }
+        if self.around is not None:
+            values[self.around] = np.tile(angles, self.numbers)
+        waves = np.stack([np.asarray(_waves(angle, self.orders)) for angle in angles])
+        shares = np.kron(np.eye(self.numbers), waves / np.sum(waves**2, axis=0))
+        return {name: jnp.asarray(value, dtype) for name, value in values.items()}, shares
+
+
+def _waves(angle: Any, orders: tuple[int, ...]) -> Any:
+    """cos qα, then sin qα but for q = 0."""
+    xp = jnp if isinstance(angle, jax.Array) else np
+    turning = np.array([order for order in orders if order], int)
+    return xp.concatenate([xp.cos(np.array(orders) * angle), xp.sin(turning * angle)])
+
+
+def _harmonics_of_values(count: int) -> Float[np.ndarray, "count count"]:
+    """From values at s = 2πj/n to the coefficients of 1, cos s, sin s, ... of their trigonometric interpolant."""
+    s = 2 * np.pi * np.arange(count) / count
+    rows = [np.ones(count)]
+    for m in range(1, count // 2 + 1):
+        rows += [np.cos(m * s)] if 2 * m == count else [np.cos(m * s), np.sin(m * s)]
+    waves = np.stack(rows)
+    return waves / np.sum(waves**2, axis=1, keepdims=True)
 
 
 class AngleHarmonics(AbstractAmounts):
@@ -71,10 +118,10 @@ class AngleHarmonics(AbstractAmounts):
     direction: str = eqx.field(static=True)
     """The parameter that is the direction, or the angle, of the wave."""
     highest: int = eqx.field(static=True)
-    count: int = eqx.field(static=True)
 
-    def __init__(self, direction: str, highest: int):
-        self.direction, self.highest, self.count = direction, highest, 2 * highest + 1
+    @property
+    def count(self) -> int:
+        return 2 * self.highest + 1
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         return _expansion(problem, network, output, dtype)
     amounts = _amounts(problem, network)
     inputs = ParameterInputs(
-        problem.parameters.without(amounts.linear), network.degree if network.kind == "deeponet" else 0, network.octaves
+        problem.parameters.without(amounts.names), network.degree if network.kind == "deeponet" else 0, network.octaves
     )
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
@@ -124,7 +124,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         made: AbstractNetwork = Nomad(inputs, sight, output, **common)
     else:
         made = DeepONet(inputs, sight, _repeated(output, amounts.count), deep_trunk=network.deep_trunk, **common)
-        made = Superposed(made, amounts) if amounts.linear else _lit(made, problem)
+        made = Superposed(made, amounts) if amounts.names else _lit(made, problem)
     if problem.family.dim == 3 and unknown_has_jacobian(problem):
         made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made

@@ -4,7 +4,7 @@ import math
 
 from edgewise.geometry import Box
 from edgewise.geometry.ranges import Interval
-from edgewise.learn.collocation import linear_names
+from edgewise.learn.collocation import superposition
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
 from edgewise.learn.octaves import by_octaves
@@ -15,7 +15,7 @@ from edgewise.learn.recipes import (
     Recipe,
     ValidationRecipe,
 )
-from edgewise.learn.turning import Column, TurningNumbers, turning_numbers
+from edgewise.learn.turning import Column, TurningNumbers, asked_once, turning_numbers
 from edgewise.learn.turning_terms import terms_of
 from edgewise.learn.waves import amounts_of, degree_costs, orders_of, turning_direction, turns_of, waves_of
 from edgewise.potentials import PlaneWave, Robin
@@ -51,8 +51,8 @@ def recipe(name: str, problem: Problem) -> Recipe:
         return _of_the_paper(name, problem)
     if problem.family.dim == 3:
         return _in_space(name, problem)
-    linear = linear_names(problem)
-    box = problem.parameters.without(linear)
+    amounts = superposition(problem)
+    box = problem.parameters.without(amounts.names)
     axes, turns = len(axes_of(box)), turns_of(problem)
     turning = turning_numbers(problem) if axes >= SEVERAL else None
     if turning is not None:
@@ -62,7 +62,7 @@ def recipe(name: str, problem: Problem) -> Recipe:
     if axes >= (MANY_WAVES if turns else MANY):
         return _for_many(name == "best", problem)
     # Every number in which the data are linear multiplies what is to be learned, and the members it takes.
-    answers = len(axes_of(problem.parameters)) - axes or 1
+    answers = amounts.count
     # More polynomials cost little, but where corners ask for many nodes, or waves for many polynomials.
     high = name == "best" or (axes <= (1 if turns else 2) and not sides(problem.family))
     degree = _degree(box, turns, 16 if high else 11, best=name == "best", answers=answers)
@@ -141,7 +141,7 @@ def _expands(problem: Problem) -> bool:
     for Robin's coefficients, plates and corners.
     """
     direction = wave_direction(problem)
-    others = axes_of(problem.parameters.without((*linear_names(problem), *([direction] if direction else []))))
+    others = axes_of(problem.parameters.without(asked_once(problem)))
     if not all(isinstance(spec, Interval) for spec in others):
         return False
     if waves_of(problem).most:

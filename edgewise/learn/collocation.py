@@ -19,12 +19,16 @@ from edgewise.geometry.ranges import Angle, Interval
 from edgewise.learn.amounts import Superposition
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.remembered import remembered
-from edgewise.potentials import AbstractWave, LayerPair
+from edgewise.potentials import AbstractWave, BoundaryValues, LayerPair
+from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
 from edgewise.quadrature.rule import next_shared, sides
 
 Values = dict[str, Array]
+
+# Angles at which data are looked at that may be a trigonometric polynomial, and the highest order it may have.
+ROUND, HIGHEST = 32, 6
 
 
 class System(NamedTuple):
@@ -118,11 +122,47 @@ def linear_names(problem: Problem) -> tuple[str, ...]:
     return next((some for some in alternatives if _is_linear(problem, some)), ())
 
 
+@remembered
 def superposition(problem: Problem) -> Superposition:
-    """The numbers that these parameters are."""
+    """The numbers in which the answer is linear, made of parameters that nothing but the data depends on."""
     linear = linear_names(problem)
     numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
-    return Superposition(linear=linear, count=numbers or 1)
+    around, orders = _turned_by(problem, linear)
+    are_values = isinstance(problem.data, BoundaryValues)
+    return Superposition(linear=linear, around=around, orders=orders, are_values=are_values, numbers=numbers or 1)
+
+
+def _turned_by(problem: Problem, linear: tuple[str, ...]) -> tuple[str | None, tuple[int, ...]]:
+    """A number that nothing but the data depends on, and they as a trigonometric polynomial; and its orders.
+
+    Seen from values all the way round, whatever part of it the box has.
+    """
+    if isinstance(problem.data, AbstractWave) or problem.family.dim == 3:
+        return None, (0,)
+    specs = dict(problem.parameters.specs)
+    numbers = (name for name in data_names(problem) if name not in linear and not specs[name].shape)
+    found = [(name, orders) for name in numbers for orders in [_orders_of(problem, name)] if orders]
+    return max(found, key=lambda one: max(one[1]), default=(None, (0,)))
+
+
+def _orders_of(problem: Problem, name: str) -> tuple[int, ...]:
+    """The harmonics of this number that the data have; none where they are too many."""
+    angles = 2 * np.pi * np.arange(ROUND) / ROUND + 0.1
+
+    def seen(key):
+        draw = {name: value[0] for name, value in problem.parameters.sample(key, 1).items()}
+        boundary = rule_on(problem.family, 8).place(problem.family, draw, float)
+        return jax.vmap(lambda angle: problem.data_on(boundary, draw | {name: angle}))(angles)
+
+    # An operator must look the same in sessions of either precision.
+    with double_precision():
+        values = np.stack([np.asarray(seen(jax.random.key(i))) for i in range(3)], axis=1).reshape(ROUND, -1)
+    if not np.all(np.isfinite(values)):
+        return ()
+    size = np.max(np.abs(np.fft.fft(values, axis=0)), axis=1)
+    size = np.maximum(size, size[-np.arange(ROUND)])[: ROUND // 2 + 1]
+    counts = size > 100 * np.finfo(float).eps * np.max(size)
+    return () if np.any(counts[HIGHEST + 1 :]) else tuple(int(q) for q in np.flatnonzero(counts))
 
 
 def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:

@@ -48,7 +48,7 @@ def fit(
         out: A folder to keep the run in, written while it trains; it must be new, unless `resume` is given.
         resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without interruption.
         progress: True shows a progress bar, plain lines where there is no terminal; False says nothing. By default the bar where
-            there is a terminal, and everywhere, on standard error before the first step, what is trained.
+            there is a terminal, elsewhere a line every half minute; and on standard error, before the first step, what is trained.
         callback: Called with every record of the history; returning True ends training.
         dtype: "float32" to train in single precision, whatever the recipe says.
         origin: Where the problem comes from, to be kept with the run; a preset is recognised.

@@ -73,7 +73,7 @@ class ManyTraining(AbstractTraining):
         network = self.network(weights)
         assert isinstance(network, Modal), "see `check_recipe`"
         drawn = self._sample(data_key, count * targets)
-        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.linear}
+        data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.names}
 
         def one(parameters, data, key):
             system = conditioned(self.problem, equation(self.problem, self.rule, parameters, self.dtype))

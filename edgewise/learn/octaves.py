@@ -17,7 +17,7 @@ from jaxtyping import Inexact
 from edgewise.geometry.named import names_in
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
-from edgewise.learn.collocation import System, conditioned_systems, linear_names, rule_on, training_members
+from edgewise.learn.collocation import System, conditioned_systems, rule_on, superposition, training_members
 from edgewise.learn.inputs import ParameterInputs, number_of_terms
 from edgewise.problem import Problem
 
@@ -40,8 +40,8 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     candidates = _candidates(problem)
     if not candidates:
         return ()
-    linear = linear_names(problem)
-    box = problem.parameters.without(linear)
+    multiplying = superposition(problem).names
+    box = problem.parameters.without(multiplying)
     degree = next(d for d in range(DEGREE, -1, -1) if number_of_terms(box, d) <= TERMS)
     count = 2 * number_of_terms(box, degree)
     ways = [(), *((name,) for name in candidates)]
@@ -51,7 +51,7 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     draws += [training_members(problem.parameters, count + 1, dtype, way) for way in ((), candidates)]
     members = {name: jnp.concatenate([draw[name] for draw in draws]) for name in problem.parameters.names}
     # What only multiplies the answer is the same for all.
-    members |= {name: jnp.broadcast_to(members[name][0], members[name].shape) for name in linear}
+    members |= {name: jnp.broadcast_to(members[name][0], members[name].shape) for name in multiplying}
     every = sum(len(draw[candidates[0]]) for draw in draws)
     systems = conditioned_systems(problem, rule_on(problem.family, NODES), members, every, dtype)
     systems = jax.tree_util.tree_map(_precise, systems)

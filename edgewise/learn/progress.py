@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-# Seconds between two plain lines.
-PAUSE = 5.0
+# Seconds between two plain lines, where they were asked for and where they were not.
+PAUSE, QUIET = 5.0, 30.0
 # Said once, before the word appears.
 MISFIT = "misfit: how far the boundary equation is missed, relatively, the worst of members it is not trained on"
 ENDS = "; training ends when that no longer falls"
@@ -25,8 +25,9 @@ class Progress:
         not said to have any time left."""
         self.total, self.unit, self.ends_early = total, unit, ends_early
         self.trains = unit == "step"
-        # Training says at once that it goes on; the rest is silent when it is short.
-        self.start, self.last = time.perf_counter(), -PAUSE if self.trains else 0.0
+        # Training that is to be shown says at once that it goes on; the rest is silent when it is short.
+        self.start, self.last = time.perf_counter(), -PAUSE if self.trains and show else 0.0
+        self.pause, self.asked = PAUSE if show else QUIET, bool(show)
         # From where on the pace counts.
         self.mark = (done, self.start)
         is_terminal = sys.stderr.isatty()
@@ -38,12 +39,14 @@ class Progress:
             if show is not False and is_terminal
             else None
         )
-        # Asked for explicitly, lines are shown also where nobody seems to look.
-        self.lines = bool(show) and not is_terminal
-        is_shown = self.lines or self.bar is not None
-        explained = f"{MISFIT}{ENDS * ends_early}." if self.trains and is_shown else ""
-        for text in filter(None, (words if show is not False else "", explained)):
-            tqdm.write(text, file=sys.stderr)
+        # Also where nobody seems to look: whoever waits for long wants to know for how long.
+        self.lines = show is not False and not is_terminal
+        # Before the word is read.
+        self.explained = f"{MISFIT}{ENDS * ends_early}." if self.trains else ""
+        if words and show is not False:
+            tqdm.write(words, file=sys.stderr)
+        if self.asked or self.bar is not None:
+            self._explain()
 
     def update(self, record: dict[str, Any]) -> None:
         if self.bar is not None:
@@ -52,8 +55,9 @@ class Progress:
         elif self.lines:
             now = time.perf_counter() - self.start
             is_last = record["step"] >= self.total
-            if (self.trains and is_last) or (not is_last and now - self.last >= PAUSE):
+            if (self.trains and is_last and self.asked) or (not is_last and now - self.last >= self.pause):
                 self.last = now
+                self._explain()
                 print(self.line(record), file=sys.stderr, flush=True)
         if self.trains and self.mark[1] == self.start:
             # The first steps were compiled too.
@@ -68,6 +72,11 @@ class Progress:
         left = since / done * (self.total - record["step"]) if done > 0 and not self.ends_early else None
         ahead = "" if left is None else f", about {left:.0f} s left"
         return f"{self.unit} {record['step']}{of}{self.total}{words}, {now - self.start:.0f} s{ahead}"
+
+    def _explain(self) -> None:
+        if self.explained:
+            tqdm.write(self.explained, file=sys.stderr)
+        self.explained = ""
 
     def close(self) -> None:
         if self.bar is not None:

@@ -140,9 +140,10 @@ def network_words(chosen: Recipe) -> str:
             f"{network.harmonics} harmonics"
         )
     if network.kind == "expansion":
+        angle = f" {network.order} harmonics of the wave's angle," if network.order else ""
         return (
-            f"expansion, at most {network.p} polynomials of degree {network.degree},{octaves} {network.order} harmonics of the wave's "
-            f"angle, boundary by {network.harmonics} harmonics"
+            f"expansion, at most {network.p} polynomials of degree {network.degree},{octaves}{angle} boundary by {network.harmonics} "
+            "harmonics"
         )
     sees = {
         "harmonics": f"{network.harmonics} harmonics",

@@ -19,7 +19,7 @@ from edgewise.geometry.named import Parameter, UserFunction, names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.learn.collocation import Values, linear_names, rule_on, superposition, training_members
+from edgewise.learn.collocation import Values, rule_on, superposition, training_members
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
 from edgewise.learn.remembered import remembered
@@ -135,7 +135,7 @@ def _found(problem: Problem) -> tuple[_Shape, tuple[Column, ...]] | None:
 def asked_once(problem: Problem) -> tuple[str, ...]:
     """Parameters that need no members of their own: the answer is linear in them, or turns with them."""
     direction = wave_direction(problem)
-    return (*linear_names(problem), *([direction] if direction else []))
+    return (*superposition(problem).names, *([direction] if direction else []))
 
 
 def _knows_no_direction(problem: Problem) -> bool:
@@ -292,21 +292,21 @@ def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, t
     # First numbers, then reflections, then turns. The reflected data, turned by σ, are the data reflected and turned by -σ.
     over = jax.vmap(jax.vmap(turned, (None, 0, None)), (None, 0, 0))
     both = jnp.asarray(np.stack([angles, -angles]), member.boundary.x.dtype)
-    units = _units(problem, member.boundary.x.dtype)
-    count = next((len(unit) for unit in units.values()), 1)
-    found = jax.vmap(over, (0, None, None), axis_size=count)(units, both, jnp.asarray([0, 1]))
+    units, shares = _units(problem, member.boundary.x.dtype)
+    found = jax.vmap(over, (0, None, None), axis_size=len(shares))(units, both, jnp.asarray([0, 1]))
+    found = jnp.tensordot(jnp.asarray(shares.T, member.boundary.x.dtype), found, axes=1)
     orders = jnp.fft.fft(found, axis=2) / turns
     return jnp.stack([orders[:, 0] + orders[:, 1], orders[:, 0] - orders[:, 1]], axis=1) / 2
 
 
-def _units(problem: Problem, dtype: Any) -> Values:
-    """One of each number that the answer is linear in, none of the others; a plane wave along the first axis."""
-    units, _ = superposition(problem).settings(problem.parameters, dtype)
+def _units(problem: Problem, dtype: Any) -> tuple[Values, np.ndarray]:
+    """What gives one of each number that the answer is linear in, and how it is added up; a plane wave along the first axis."""
+    units, shares = superposition(problem).settings(problem.parameters, dtype)
     direction = wave_direction(problem)
     if direction is not None:
         shape = dict(problem.parameters.specs)[direction].shape
         units[direction] = jnp.asarray([1.0, 0.0] if shape else 0.0, dtype)[None]
-    return units
+    return units, shares
 
 
 def _given(member: Member) -> Inexact[Array, " given"]:
