@@ -52,6 +52,9 @@ def cases() -> dict[str, ew.Problem]:
             waves(ellipse, b=(0.4, 1.0), k=(1.0, 4.0)), condition=ew.Neumann()
         ),
         "an ellipse of aspect 1 to 2.5, k in [1, 5], one wave": waves(ellipse, 0.0, b=(0.4, 1.0), k=(1.0, 5.0)),
+        "a kite, k in [1, 5], a point source at (3, -1.5) to (3, 1.5)": dataclasses.replace(
+            waves(ew.Kite(0.65), 0.0, k=(1.0, 5.0), h=(-1.5, 1.5)), data=ew.PointSource((3.0, "h"))
+        ),
         "a lumpy ellipse of three coefficients of ±0.1, k in [1, 4], every angle": lumps(3),
         "the same, five coefficients": lumps(5),
     }

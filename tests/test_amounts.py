@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from many import AMPLITUDES, SHAPES, THREE, WAVES
 from members import LAPLACE
-from training import tiny
+from training import changed, tiny
 
 import edgewise as ew
+from edgewise.learn.amounts import Chebyshev
 from edgewise.learn.collocation import rule_on, superposition
+from edgewise.learn.waves import amounts_of
 
 
 def stream(normal, angle):
@@ -69,11 +71,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_data_are_numbers_times_data_that_are_the_same_for_all(name):
-    problem, names, orders, count = CASES[name]
-    amounts = superposition(problem)
-    assert (amounts.names, amounts.orders, amounts.count) == (names, orders, count)
+def check_sums(problem, amounts, atol):
+    """Sums of numbers times the data of each are the data of members."""
     settings, shares = amounts.settings(problem.parameters, np.dtype(float))
     draws = problem.parameters.sample(jax.random.key(4), 3)
     for i in range(3):
@@ -86,7 +85,51 @@ def test_data_are_numbers_times_data_that_are_the_same_for_all(name):
             ]
         )
         numbers = np.asarray(amounts(draw, np.dtype(float)))
-        np.testing.assert_allclose(numbers @ (shares.T @ given), problem.data_on(nodes, draw), atol=1e-12)
+        np.testing.assert_allclose(numbers @ (shares.T @ given), problem.data_on(nodes, draw), atol=atol)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_data_are_numbers_times_data_that_are_the_same_for_all(name):
+    problem, names, orders, count = CASES[name]
+    amounts = superposition(problem)
+    assert (amounts.names, amounts.orders, amounts.count) == (names, orders, count)
+    check_sums(problem, amounts, 1e-12)
+
+
+SOURCE = ew.Problem(
+    BODY,
+    ew.Box(k=(1.0, 3.0), h=(-1.0, 0.5)),
+    ew.CombinedField(ew.Helmholtz(2, "k")),
+    ew.PointSource((3.0, "h")),
+    "exterior",
+)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [SOURCE, varied(lambda x, h, q: jnp.exp(h * x[0]) + jnp.sqrt(q + 3 + x[1]), h=(-1.0, 2.0), q=(0.0, 0.1))],
+)
+def test_polynomials_of_one_number_give_the_data(problem):
+    amounts = amounts_of(problem, 0)
+    assert isinstance(amounts, Chebyshev) and amounts.names == ("h",) and 8 < amounts.highest < 30
+    check_sums(problem, amounts, 1e-8)
+
+
+def test_a_source_that_moves_is_learned_as_data(measured):
+    recipe = ew.recipe("default", SOURCE)
+    assert recipe.network.kind == "expansion"
+    small = changed(
+        recipe,
+        network={"p": 12, "degree": 11, "harmonics": 26},
+        collocation={"members": 18, "nodes": 64},
+        validation={"members": 8, "nodes": 96},
+    )
+    operator = ew.fit(SOURCE, small)
+    draws, angles = SOURCE.parameters.sample(jax.random.key(5), 5), 2 * np.pi * np.arange(16) / 16
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    found, true = (s.far_field(directions) for s in (operator(**draws), ew.solve(SOURCE, **draws)))
+    missed = np.linalg.norm(found - true, axis=1) / np.linalg.norm(true, axis=1)
+    measured("a source that moves, small", float(np.max(missed)), 1e-5)
 
 
 @pytest.mark.parametrize(

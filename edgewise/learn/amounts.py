@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry import Box
+from edgewise.learn.inputs import chebyshev
 
 
 class AbstractAmounts(eqx.Module):
@@ -140,6 +141,34 @@ class AngleHarmonics(AbstractAmounts):
         phase = np.outer(angles, np.arange(1, self.highest + 1))
         waves = np.column_stack([np.ones(self.count), 2**0.5 * np.cos(phase), 2**0.5 * np.sin(phase)])
         return {self.direction: jnp.asarray(values, dtype)}, waves / self.count
+
+
+class Chebyshev(AbstractAmounts):
+    """1, T_1, T_2, ... of one number that nothing but the data depends on, such as a coordinate of a source."""
+
+    name: str = eqx.field(static=True)
+    low: float = eqx.field(static=True)
+    high: float = eqx.field(static=True)
+    highest: int = eqx.field(static=True)
+
+    @property
+    def count(self) -> int:
+        return self.highest + 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
+        z = (2 * jnp.asarray(parameters[self.name], dtype) - self.low - self.high) / (self.high - self.low)
+        return chebyshev(z, self.highest)
+
+    def settings(self, box: Box, dtype: Any) -> tuple[dict[str, Array], Float[np.ndarray, "settings count"]]:
+        """As many nodes as numbers: polynomials are known by their values there."""
+        angles = np.pi * (np.arange(self.count) + 0.5) / self.count
+        values = (self.low + self.high) / 2 + (self.high - self.low) / 2 * np.cos(angles)
+        waves = np.cos(np.outer(angles, np.arange(self.count)))
+        return {self.name: jnp.asarray(values, dtype)}, waves / np.sum(waves**2, axis=0)
 
 
 def direction_angle(direction: Any) -> Float[Array, ""]:

@@ -73,7 +73,7 @@ class ParameterInputs(eqx.Module):
                 waves = [f(k * value) for k in range(1, self.degree + 1) for f in (jnp.cos, jnp.sin)]
                 functions.append(jnp.stack([jnp.ones_like(value), *waves]))
             else:
-                functions.extend(_chebyshev(z, self.degree) for z in self._unit(name, spec, value).reshape(-1))
+                functions.extend(chebyshev(z, self.degree) for z in self._unit(name, spec, value).reshape(-1))
         if not functions:
             return jnp.ones(1)
         terms = np.asarray(self.terms)
@@ -127,7 +127,7 @@ def _terms(degrees: tuple[tuple[int, ...], ...], most: int) -> tuple[tuple[int, 
     return tuple(term for _, term in sorted(found, key=lambda one: (one[0], tuple(-i for i in one[1]))))
 
 
-def _chebyshev(z: Array, degree: int) -> Array:
+def chebyshev(z: Array, degree: int) -> Array:
     """T_0 to T_degree by their recurrence, which also holds outside [-1, 1]."""
     values = [jnp.ones_like(z), z]
     for _ in range(degree - 1):

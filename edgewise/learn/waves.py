@@ -1,5 +1,6 @@
 """What waves ask of a network: how large bodies are in wavelengths, and by how much phases turn over a box."""
 
+import dataclasses
 import math
 from typing import NamedTuple
 
@@ -9,9 +10,10 @@ import scipy.special
 
 from edgewise.geometry import Box, Direction
 from edgewise.geometry.named import Parameter, bind
+from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
-from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics
-from edgewise.learn.collocation import rule_on, superposition
+from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics, Chebyshev
+from edgewise.learn.collocation import data_names, rule_on, superposition
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import axes_of
 from edgewise.learn.remembered import remembered
@@ -20,8 +22,8 @@ from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 
-# What is left out of a plane wave.
-SMALL = 1e-10
+# What is left out of a plane wave, and of data by polynomials of one number; and the highest of these.
+SMALL, HIGHEST = 1e-10, 48
 
 
 class Waves(NamedTuple):
@@ -82,9 +84,46 @@ def degree_costs(problem: Problem, box: Box, degree: int) -> tuple[float, ...]:
 
 
 def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
-    """The numbers in which the answer is linear: harmonics of the angle of a plane wave up to this order, or parameters of the data."""
+    """The numbers in which the answer is linear: harmonics of the angle of a plane wave up to this order, parameters of the data, or
+    polynomials of one."""
     direction = wave_direction(problem)
-    return superposition(problem) if direction is None else AngleHarmonics(direction, order)
+    if direction is not None:
+        return AngleHarmonics(direction, order)
+    found = superposition(problem)
+    return found if found.names else _polynomials(problem) or found
+
+
+@remembered
+def _polynomials(problem: Problem) -> Chebyshev | None:
+    """Of the number that nothing but the data depends on, and they by the most polynomials, if these are not too many."""
+    if problem.family.dim == 3:
+        return None
+    specs = dict(problem.parameters.specs)
+    found = []
+    for name in data_names(problem):
+        spec = specs[name]
+        if isinstance(spec, Interval) and not spec.shape and np.max(spec.high) > np.min(spec.low):
+            more = Chebyshev(name, float(np.min(spec.low)), float(np.max(spec.high)), HIGHEST + 8)
+            found.append(dataclasses.replace(more, highest=_highest_of(problem, more)))
+    return max((one for one in found if one.highest <= HIGHEST), key=lambda one: one.highest, default=None)
+
+
+def _highest_of(problem: Problem, every: Chebyshev) -> int:
+    """The highest of these polynomials that the data have to ten digits, on some members; the last where they are not finite."""
+    rule = rule_on(problem.family, 32)
+    # An operator must look the same in sessions of either precision.
+    with double_precision():
+        draws = problem.parameters.extremes(jax.random.key(0), 6)
+        settings, shares = every.settings(problem.parameters, float)
+
+        def seen(parameters):
+            nodes = rule.place(problem.family, parameters, float)
+            return jax.vmap(lambda own: problem.data_on(nodes, parameters | own))(settings)
+
+        values = np.asarray(jax.vmap(seen)(draws)).reshape(6, every.count, -1)
+    size = np.max(np.abs(np.einsum("sj,msn->mjn", shares, values)), axis=(0, 2))
+    counts = ~(size <= SMALL * np.max(size))
+    return int(np.max(np.flatnonzero(counts), initial=0))
 
 
 def orders_of(problem: Problem) -> int:
