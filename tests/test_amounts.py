@@ -52,6 +52,18 @@ CASES = {
         (0, 1),
         6,
     ),
+    "two strengths": (
+        around_a_disc(
+            BODY,
+            lambda x, normal, u, v, angle: u * stream(normal, angle) + v * x[0],
+            u=(0.0, 1.0),
+            v=(0.0, 1.0),
+            angle=(0.0, 1.0),
+        ),
+        ("u", "v", "angle"),
+        (0, 1),
+        6,
+    ),
     "a square": (varied(lambda x, h: (x[0] * jnp.cos(h) + x[1] * jnp.sin(h)) ** 2, h=ew.Angle()), ("h",), (0, 2), 3),
     "both": (varied(lambda x, h: jnp.exp(1j * h) * x[0], h=ew.Angle()), ("h",), (1,), 2),
     "even values": (varied(ew.BoundaryValues("g"), g=(-np.ones(6), np.ones(6))), ("g",), (0,), 6),

@@ -18,7 +18,8 @@ import edgewise as ew
 from edgewise.learn import equivariant
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.networks import split_trainable, unknowns
-from edgewise.learn.turning import Column, turning_numbers
+from edgewise.learn.turned_data import Column
+from edgewise.learn.turning import turning_numbers
 from edgewise.learn.turning_terms import terms_of
 
 MODES = np.arange(2, 4)

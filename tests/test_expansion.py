@@ -172,6 +172,7 @@ def test_parameters_of_the_data_are_columns_too(measured):
     np.testing.assert_allclose(twice, 2 * found, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_steps_continue_where_they_were_interrupted(tmp_path):
     recipe = changed(small(VECTOR, 16), optimiser={"steps": 15})
     whole = ew.fit(VECTOR, recipe)
@@ -200,6 +201,7 @@ def test_nothing_is_solved_for_labels(monkeypatch):
     assert falling == sorted(falling, reverse=True) and falling[-1] < 1e-20
 
 
+@pytest.mark.slow
 def test_single_precision(measured):
     operator = ew.fit(VECTOR, small(VECTOR, 16), dtype="float32")
     members = VECTOR.parameters.sample(jax.random.key(7), 6)

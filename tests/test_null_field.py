@@ -50,6 +50,7 @@ def test_fields_are_those_of_the_combined_field(k, measured):
     measured(f"kite, k = {k}, far field", float(jnp.max(jnp.abs(difference))), 1e-11)
 
 
+@pytest.mark.slow
 def test_two_bodies_and_corners(measured):
     circles = [ew.Translate(ew.Ellipse(1.0, 1.0), (sign * 1.5, 0.0)) for sign in (-1, 1)]
     for name, family, bound in (("two circles", ew.Union(circles), 1e-10), ("a teardrop", ew.Teardrop(), 1e-8)):
@@ -76,6 +77,7 @@ def test_derivatives_in_the_wavenumber():
     assert abs(jax.grad(power)(2.0) - difference) < 1e-6 * abs(difference)
 
 
+@pytest.mark.slow
 def test_a_ball_in_space(measured):
     problem = ew.Problem(
         ew.Sphere(),

@@ -195,6 +195,7 @@ def test_stochastic_steps_make_the_residual_smaller(kind):
     assert training.misfit(state["weights"])["misfit"] < 0.8 * before
 
 
+@pytest.mark.slow
 def test_a_run_is_continued_where_it_stopped(tmp_path, monkeypatch):
     """From its folder as it was before the last step but one was written, as if the machine had stopped there."""
     monkeypatch.setattr("edgewise.learn.loop.SAVE_EVERY", 0.0)

@@ -15,7 +15,8 @@ from edgewise.learn.recipes import (
     Recipe,
     ValidationRecipe,
 )
-from edgewise.learn.turning import Column, TurningNumbers, asked_once, turning_numbers
+from edgewise.learn.turned_data import Column
+from edgewise.learn.turning import TurningNumbers, asked_once, turning_numbers
 from edgewise.learn.turning_terms import terms_of
 from edgewise.learn.waves import amounts_of, degree_costs, orders_of, turning_direction, turns_of, waves_of
 from edgewise.potentials import PlaneWave, Robin

@@ -112,13 +112,14 @@ def data_names(problem: Problem) -> tuple[str, ...]:
 def linear_names(problem: Problem) -> tuple[str, ...]:
     """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
 
-    Whether it is so is seen from values at a few points: all such parameters together, or else one of them alone.
+    Whether it is so is seen from values at a few points: all such parameters together, or else all but one, or one of them alone.
     """
     specs = dict(problem.parameters.specs)
     names = tuple(name for name in data_names(problem) if isinstance(specs[name], Interval))
     if isinstance(problem.data, AbstractWave) or not names:
         return ()
-    alternatives = (names, *((name,) for name in names))
+    but_one = (tuple(name for name in names if name != other) for other in names)
+    alternatives = (names, *(some for some in but_one if some), *((name,) for name in names))
     return next((some for some in alternatives if _is_linear(problem, some)), ())
 
 

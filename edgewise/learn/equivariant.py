@@ -13,7 +13,8 @@ from edgewise.learn.amounts import Superposition, direction_angle
 from edgewise.learn.inputs import Harmonics
 from edgewise.learn.networks import Output
 from edgewise.learn.spectral import AbstractSpectral, in_pieces
-from edgewise.learn.turning import Column, TurningNumbers
+from edgewise.learn.turned_data import Column
+from edgewise.learn.turning import TurningNumbers
 from edgewise.learn.turning_terms import Terms, terms_of
 
 # Members that are encoded at a time, and blocks of terms that are added up at a turn, at most. On a CPU so few that their products

@@ -20,7 +20,8 @@ from edgewise.learn.collocation import Values, conditioner
 from edgewise.learn.equivariant import Equivariant
 from edgewise.learn.linear_training import AbstractLinearTraining, Seen, inverse_factor
 from edgewise.learn.networks import split_trainable
-from edgewise.learn.turning import asked_once, turned_rhs
+from edgewise.learn.turned_data import turned_rhs
+from edgewise.learn.turning import asked_once
 from edgewise.learn.turning_terms import Terms
 
 # Low orders have more terms than high ones: in so many sets, each with the room of its largest.
