@@ -174,10 +174,15 @@ class Solution(eqx.Module):
         """
         known: Any = self.density
         expected = f"expected finite numbers in the shape of `solution.density.values`, {known.values.shape}"
+        if isinstance(values, AbstractDensity):
+            raise TypeError(f"`values` is a density; {expected}. Write `solution.with_density(other.density.values)`.")
         try:
             values = jnp.asarray(values)
         except (TypeError, ValueError):
             raise TypeError(f"`values` is {values!r}; {expected}.") from None
+        if jnp.iscomplexobj(values) and not jnp.iscomplexobj(known.values):
+            raise TypeError(f"`values` is complex, and this density is real; {expected}.")
+        values = values.astype(known.values.dtype)
         if values.shape != known.values.shape:
             raise ValueError(f"`values` has shape {values.shape}; {expected}.")
         if is_concrete(values) and not np.all(np.isfinite(np.asarray(values))):

@@ -12,7 +12,9 @@ from training import changed, tiny
 
 import edgewise as ew
 from edgewise.learn.amounts import Chebyshev
-from edgewise.learn.collocation import rule_on, superposition
+from edgewise.learn.collocation import rule_on
+from edgewise.learn.frame import wave_direction
+from edgewise.learn.multiplied import superposition
 from edgewise.learn.waves import amounts_of
 
 
@@ -68,6 +70,12 @@ CASES = {
     "both": (varied(lambda x, h: jnp.exp(1j * h) * x[0], h=ew.Angle()), ("h",), (1,), 2),
     "even values": (varied(ew.BoundaryValues("g"), g=(-np.ones(6), np.ones(6))), ("g",), (0,), 6),
     "odd values": (varied(ew.BoundaryValues("g"), g=(-np.ones(5), np.ones(5))), ("g",), (0,), 5),
+    "values beside what nobody reads": (
+        varied(ew.BoundaryValues("g"), g=(-np.ones(6), np.ones(6)), u=(0.0, 1.0)),
+        ("g", "u"),
+        (0,),
+        6,
+    ),
     "values of two": (
         ew.Problem(
             PAIR,
@@ -151,13 +159,28 @@ def test_a_source_that_moves_is_learned_as_data(measured):
         varied(lambda x, h: jnp.exp(jnp.cos(h)) * x[0], h=ew.Angle()),
         varied(lambda x, h: jnp.cos(9 * h) * x[0], h=ew.Angle()),
         varied(lambda x, h: jnp.where(jnp.abs(h) > 1, jnp.nan, jnp.cos(h)) * x[0], h=(-1.0, 1.0)),
+        # Constant, or slow, at all angles of a coarse look, but not in the box.
+        varied(lambda x, h: x[1] + x[0] * jax.nn.sigmoid(h - 50), h=(40.0, 60.0)),
+        varied(lambda x, h: x[0] * (1 + jnp.cos(32 * h)), h=ew.Angle()),
+        # Linear where sin 4θ is zero alone.
+        varied(lambda x, h: h * x[0] + h**2 * jnp.sin(4 * jnp.arctan2(x[1], x[0])), h=(0.0, 1.0)),
+        # A charge at infinity stays where the data are zero.
+        ew.Problem(
+            BODY, ew.Box(h=(-1.0, 1.0)), ew.SingleLayer(LAPLACE), lambda x, h: h * x[0], "exterior", at_infinity=1.0
+        ),
         # What turns the body too changes its equation.
+        dataclasses.replace(WAVES, family=ew.Rotate(THREE, "angle")),
         varied(lambda x, h: jnp.cos(h) * x[0], ew.Rotate(THREE, "h"), h=ew.Angle()),
         WAVES,
     ],
 )
 def test_numbers_that_do_not_multiply(problem):
     assert superposition(problem).names == ()
+
+
+def test_an_angle_that_turns_a_body_is_not_its_waves_alone():
+    assert wave_direction(WAVES) == "angle"
+    assert wave_direction(dataclasses.replace(WAVES, family=ew.Rotate(THREE, "angle"))) is None
 
 
 def test_a_stream_of_every_angle_is_learned_from_two(measured):

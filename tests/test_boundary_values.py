@@ -10,7 +10,7 @@ from members import LAPLACE
 from training import tiny
 
 import edgewise as ew
-from edgewise.learn.collocation import linear_names
+from edgewise.learn.multiplied import linear_names
 
 STAR = ew.StarCurve(lambda s, t: 1 + 0.2 * t * jnp.cos(3 * s))
 S = 2 * np.pi * np.arange(20) / 20

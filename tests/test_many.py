@@ -14,9 +14,9 @@ from training import tiny
 import edgewise as ew
 from edgewise.learn import optimisers
 from edgewise.learn.building import build_network, shape_of
-from edgewise.learn.collocation import linear_names
 from edgewise.learn.frame import WaveFrame
 from edgewise.learn.many import ManyTraining
+from edgewise.learn.multiplied import linear_names
 from edgewise.learn.networks import split_trainable, unknowns
 from edgewise.learn.training import Training
 

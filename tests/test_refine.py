@@ -101,6 +101,11 @@ def test_a_solution_with_another_density():
         batch[0].with_density(jnp.full(64, jnp.nan))
     with pytest.raises(TypeError, match=r"`values` is 'none'; expected finite numbers"):
         batch[0].with_density("none")
+    with pytest.raises(TypeError, match=r"is a density; .* `solution.with_density\(other.density.values\)`"):
+        batch[0].with_density(batch[0].density)
+    with pytest.raises(TypeError, match="is complex, and this density is real"):
+        batch[0].with_density(1j * batch[0].density.values)
+    assert batch[0].with_density(np.zeros(len(batch[0].density.values), int))(points[0]).dtype == np.float64
 
 
 @pytest.mark.parametrize("representation", [ew.SingleLayer, ew.Direct])

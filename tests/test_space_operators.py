@@ -15,7 +15,7 @@ from space import directions
 import edgewise as ew
 from edgewise.learn import projection, surfaces
 from edgewise.learn.building import build_network, shape_of
-from edgewise.learn.collocation import data_names
+from edgewise.learn.multiplied import data_names
 from edgewise.learn.networks import unknowns
 from edgewise.learn.revolved_training import training_in_space
 from edgewise.special import on_sphere

@@ -55,6 +55,8 @@ class Superposition(AbstractAmounts):
     """Whether the parameter is values at nodes."""
     numbers: int = eqx.field(static=True, default=1)
     """How many numbers the data are linear in."""
+    unused: tuple[str, ...] = eqx.field(static=True, default=())
+    """Parameters that nothing depends on."""
 
     @property
     def count(self) -> int:
@@ -62,7 +64,7 @@ class Superposition(AbstractAmounts):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.linear, *([self.around] if self.around else []))
+        return (*self.linear, *([self.around] if self.around else []), *self.unused)
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
         given = [jnp.asarray(parameters[name], dtype) for name in self.linear]

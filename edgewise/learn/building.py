@@ -11,7 +11,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from edgewise.geometry import AbstractSurface
 from edgewise.learn.amounts import Superposition
-from edgewise.learn.collocation import equation, rule_on, superposition
+from edgewise.learn.collocation import equation, rule_on
 from edgewise.learn.equivariant import Equivariant
 from edgewise.learn.expansion import Expansion
 from edgewise.learn.frame import WaveFrame, wave_direction
@@ -25,6 +25,7 @@ from edgewise.learn.inputs import (
     Position,
 )
 from edgewise.learn.modal import Modal
+from edgewise.learn.multiplied import superposition
 from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, Output
 from edgewise.learn.recipes import NetworkRecipe, Recipe
 from edgewise.learn.revolved import Revolved

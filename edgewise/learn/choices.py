@@ -4,9 +4,9 @@ import math
 
 from edgewise.geometry import Box
 from edgewise.geometry.ranges import Interval
-from edgewise.learn.collocation import superposition
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
+from edgewise.learn.multiplied import superposition
 from edgewise.learn.octaves import by_octaves
 from edgewise.learn.recipes import (
     CollocationRecipe,
@@ -28,6 +28,9 @@ from edgewise.quadrature.rule import next_even, next_shared, sides
 MANY, MANY_WAVES = 5, 3
 # From so many on it pays to ask what turns with the plane; to take polynomials of all of them without a perceptron; and a perceptron alone.
 SEVERAL, THREE, TOO_MANY = 2, 3, 7
+# Polynomials that turn: at most; and what their number times the root of that of the columns may be, a step's work being square in one
+# and linear in the other: half a minute on two cores.
+MOST_TURNING = 32_000, 130_000
 # Harmonics of the angle of a plane wave beyond which bodies are too many wavelengths large; operations of one step that adds up
 # all of them, without and with `best`: two seconds on two cores, some thirty steps.
 MOST_ORDERS, MOST_WORK = 60, (5e10, 2e11)
@@ -122,7 +125,7 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
     waves = waves_of(problem)
     nodes = max(128 if best else 64, next_even(math.ceil(6 * waves.most * waves.away)))
     harmonics = round(0.4 * nodes)
-    p, degree = min(32_000, 225_000 // len(columns)), 16 if best else 14
+    p, degree = min(MOST_TURNING[0], int(MOST_TURNING[1] / len(columns) ** 0.5)), 16 if best else 14
     terms = terms_of(numbers.orders, numbers.costs, p, degree, harmonics)
     return Recipe(
         "best" if best else "default",

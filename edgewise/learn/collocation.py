@@ -1,7 +1,6 @@
 """The equation of many members as one residual of the network: which members, which nodes, in which units."""
 
 import dataclasses
-import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -13,22 +12,15 @@ from jaxtyping import Array, Inexact
 
 from edgewise import linear
 from edgewise.geometry import AbstractFamily, Boundary
-from edgewise.geometry.named import names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Angle, Interval
-from edgewise.learn.amounts import Superposition
 from edgewise.learn.networks import AbstractNetwork, unknowns
-from edgewise.learn.remembered import remembered
-from edgewise.potentials import AbstractWave, BoundaryValues, LayerPair
-from edgewise.precision import double_precision
+from edgewise.potentials import LayerPair
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
 from edgewise.quadrature.rule import next_shared, sides
 
 Values = dict[str, Array]
-
-# Angles at which data are looked at that may be a trigonometric polynomial, and the highest order it may have.
-ROUND, HIGHEST = 32, 6
 
 
 class System(NamedTuple):
@@ -100,87 +92,6 @@ def row_names(problem: Problem) -> tuple[str, ...]:
     if problem.condition.channels == 2:
         return ("value", "slope")
     return ("flux",) if problem.condition.takes_flux else ("value",)
-
-
-def data_names(problem: Problem) -> tuple[str, ...]:
-    """Parameters that the data alone depend on: members that differ in nothing else share an equation."""
-    shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
-    return tuple(name for name in problem.parameters.names if name not in shaping)
-
-
-@remembered
-def linear_names(problem: Problem) -> tuple[str, ...]:
-    """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
-
-    Whether it is so is seen from values at a few points: all such parameters together, or else all but one, or one of them alone.
-    """
-    specs = dict(problem.parameters.specs)
-    names = tuple(name for name in data_names(problem) if isinstance(specs[name], Interval))
-    if isinstance(problem.data, AbstractWave) or not names:
-        return ()
-    but_one = (tuple(name for name in names if name != other) for other in names)
-    alternatives = (names, *(some for some in but_one if some), *((name,) for name in names))
-    return next((some for some in alternatives if _is_linear(problem, some)), ())
-
-
-@remembered
-def superposition(problem: Problem) -> Superposition:
-    """The numbers in which the answer is linear, made of parameters that nothing but the data depends on."""
-    linear = linear_names(problem)
-    numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
-    around, orders = _turned_by(problem, linear)
-    are_values = isinstance(problem.data, BoundaryValues)
-    return Superposition(linear=linear, around=around, orders=orders, are_values=are_values, numbers=numbers or 1)
-
-
-def _turned_by(problem: Problem, linear: tuple[str, ...]) -> tuple[str | None, tuple[int, ...]]:
-    """A number that nothing but the data depends on, and they as a trigonometric polynomial; and its orders.
-
-    Seen from values all the way round, whatever part of it the box has.
-    """
-    if isinstance(problem.data, AbstractWave) or problem.family.dim == 3:
-        return None, (0,)
-    specs = dict(problem.parameters.specs)
-    numbers = (name for name in data_names(problem) if name not in linear and not specs[name].shape)
-    found = [(name, orders) for name in numbers for orders in [_orders_of(problem, name)] if orders]
-    return max(found, key=lambda one: max(one[1]), default=(None, (0,)))
-
-
-def _orders_of(problem: Problem, name: str) -> tuple[int, ...]:
-    """The harmonics of this number that the data have; none where they are too many."""
-    angles = 2 * np.pi * np.arange(ROUND) / ROUND + 0.1
-
-    def seen(key):
-        draw = {name: value[0] for name, value in problem.parameters.sample(key, 1).items()}
-        boundary = rule_on(problem.family, 8).place(problem.family, draw, float)
-        return jax.vmap(lambda angle: problem.data_on(boundary, draw | {name: angle}))(angles)
-
-    # An operator must look the same in sessions of either precision.
-    with double_precision():
-        values = np.stack([np.asarray(seen(jax.random.key(i))) for i in range(3)], axis=1).reshape(ROUND, -1)
-    if not np.all(np.isfinite(values)):
-        return ()
-    size = np.max(np.abs(np.fft.fft(values, axis=0)), axis=1)
-    size = np.maximum(size, size[-np.arange(ROUND)])[: ROUND // 2 + 1]
-    counts = size > 100 * np.finfo(float).eps * np.max(size)
-    return () if np.any(counts[HIGHEST + 1 :]) else tuple(int(q) for q in np.flatnonzero(counts))
-
-
-def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
-    dtype = jnp.result_type(float)
-    first, second, third = (
-        {name: value[0] for name, value in problem.parameters.sample(jax.random.key(i), 1).items()} for i in range(3)
-    )
-    boundary = rule_on(problem.family, 8).place(problem.family, first, dtype)
-
-    def data(values):
-        return np.asarray(problem.data_on(boundary, first | values))
-
-    one, two = ({name: draw[name] for name in names} for draw in (second, third))
-    both = {name: 2 * one[name] - 3 * two[name] for name in names}
-    parts = 2 * data(one), 3 * data(two)
-    size = max(np.max(np.abs(part)) for part in parts)
-    return bool(np.max(np.abs(data(both) - parts[0] + parts[1])) <= 100 * np.finfo(dtype).eps * size)
 
 
 def training_members(box: Box, count: int, dtype: Any, octaves: Collection[str] = ()) -> Values:

@@ -14,6 +14,7 @@ from edgewise.geometry.ranges import Interval
 from edgewise.learn.amounts import direction_angle
 from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs
+from edgewise.learn.multiplied import data_names
 from edgewise.potentials import PlaneWave
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import sides
@@ -109,9 +110,9 @@ class WaveFrame(eqx.Module):
 
 
 def wave_direction(problem: Problem) -> str | None:
-    """The parameter that is the direction, or the angle, of a plane wave; None where there is none."""
+    """The parameter that is the direction, or the angle, of a plane wave, and nothing else; None where there is none."""
     direction = problem.data.direction if isinstance(problem.data, PlaneWave) else None
-    return direction.name if isinstance(direction, Parameter) else None
+    return direction.name if isinstance(direction, Parameter) and direction.name in data_names(problem) else None
 
 
 def turned(

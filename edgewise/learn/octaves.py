@@ -17,8 +17,9 @@ from jaxtyping import Inexact
 from edgewise.geometry.named import names_in
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
-from edgewise.learn.collocation import System, conditioned_systems, rule_on, superposition, training_members
+from edgewise.learn.collocation import System, conditioned_systems, rule_on, training_members
 from edgewise.learn.inputs import ParameterInputs, number_of_terms
+from edgewise.learn.multiplied import superposition
 from edgewise.problem import Problem
 
 # Of the ends of an interval: below it the two ways hardly differ.

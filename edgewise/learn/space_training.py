@@ -12,8 +12,9 @@ from jaxtyping import Array, Float
 
 from edgewise.learn import optimisers, stochastic
 from edgewise.learn.building import build_network, shape_of
-from edgewise.learn.collocation import Values, data_names, row_names, training_members
+from edgewise.learn.collocation import Values, row_names, training_members
 from edgewise.learn.drawn import mean_square, members_in_space
+from edgewise.learn.multiplied import data_names
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State

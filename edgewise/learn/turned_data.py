@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Inexact
 
-from edgewise.learn.collocation import Values, rule_on, superposition, training_members
+from edgewise.learn.collocation import Values, rule_on, training_members
 from edgewise.learn.frame import wave_direction
+from edgewise.learn.multiplied import superposition
 from edgewise.potentials import Member
 from edgewise.problem import Problem
 

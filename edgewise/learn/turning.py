@@ -18,9 +18,10 @@ from edgewise.geometry.named import Parameter, UserFunction, names_in
 from edgewise.geometry.parameters import Box
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.learn.collocation import Values, rule_on, superposition, training_members
+from edgewise.learn.collocation import Values, rule_on, training_members
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
+from edgewise.learn.multiplied import superposition
 from edgewise.learn.remembered import remembered
 from edgewise.learn.turned_data import Column, columns_of
 from edgewise.potentials import Robin

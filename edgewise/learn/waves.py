@@ -13,9 +13,10 @@ from edgewise.geometry.named import Parameter, bind
 from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
 from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics, Chebyshev
-from edgewise.learn.collocation import data_names, rule_on, superposition
+from edgewise.learn.collocation import rule_on
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import axes_of
+from edgewise.learn.multiplied import NODES, data_names, superposition
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import CombinedField
 from edgewise.precision import double_precision
@@ -90,7 +91,7 @@ def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
     if direction is not None:
         return AngleHarmonics(direction, order)
     found = superposition(problem)
-    return found if found.names else _polynomials(problem) or found
+    return found if found.linear or found.around else _polynomials(problem) or found
 
 
 @remembered
@@ -105,12 +106,12 @@ def _polynomials(problem: Problem) -> Chebyshev | None:
         if isinstance(spec, Interval) and not spec.shape and np.max(spec.high) > np.min(spec.low):
             more = Chebyshev(name, float(np.min(spec.low)), float(np.max(spec.high)), HIGHEST + 8)
             found.append(dataclasses.replace(more, highest=_highest_of(problem, more)))
-    return max((one for one in found if one.highest <= HIGHEST), key=lambda one: one.highest, default=None)
+    return max((one for one in found if 0 < one.highest <= HIGHEST), key=lambda one: one.highest, default=None)
 
 
 def _highest_of(problem: Problem, every: Chebyshev) -> int:
     """The highest of these polynomials that the data have to ten digits, on some members; the last where they are not finite."""
-    rule = rule_on(problem.family, 32)
+    rule = rule_on(problem.family, NODES)
     # An operator must look the same in sessions of either precision.
     with double_precision():
         draws = problem.parameters.extremes(jax.random.key(0), 6)

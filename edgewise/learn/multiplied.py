@@ -1,0 +1,136 @@
+"""Which parameters multiply what is learned: of those that nothing but the data depends on."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from edgewise.geometry.named import names_in
+from edgewise.geometry.ranges import Angle, Interval
+from edgewise.learn.amounts import Superposition
+from edgewise.learn.collocation import Values, rule_on
+from edgewise.learn.remembered import remembered
+from edgewise.potentials import AbstractWave, BoundaryValues
+from edgewise.precision import double_precision
+from edgewise.problem import Problem
+
+# Nodes at which data are looked at: data that vanish at all of them have waves that a boundary hardly resolves.
+NODES = 46
+# Angles at which data are looked at that may be a trigonometric polynomial, and the highest order it may have.
+ROUND, HIGHEST = 32, 6
+# What data may miss of a sum that they are said to be, relative to the largest.
+ROUNDING = 1e-12
+
+
+def data_names(problem: Problem) -> tuple[str, ...]:
+    """Parameters that no equation depends on: members that differ in nothing else share one."""
+    shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
+    return tuple(name for name in problem.parameters.names if name not in shaping)
+
+
+@remembered
+def linear_names(problem: Problem) -> tuple[str, ...]:
+    """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
+
+    Whether it is so is seen from values at some points: all such parameters together, or else all but one, or one of them alone.
+    """
+    # A charge at infinity stays when the data vanish.
+    if isinstance(problem.data, AbstractWave) or problem.at_infinity is not None:
+        return ()
+    names = tuple(name for name in _asked_for(problem) if isinstance(dict(problem.parameters.specs)[name], Interval))
+    but_one = (tuple(name for name in names if name != other) for other in names)
+    alternatives = (names, *but_one, *((name,) for name in names))
+    # An operator must look the same in sessions of either precision.
+    with double_precision():
+        return next((some for some in alternatives if some and _is_linear(problem, some)), ())
+
+
+@remembered
+def superposition(problem: Problem) -> Superposition:
+    """The numbers in which the answer is linear, made of parameters that nothing but the data depends on."""
+    linear = linear_names(problem)
+    numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
+    around, orders = _turned_by(problem, linear)
+    asked = _asked_for(problem)
+    return Superposition(
+        linear=linear,
+        around=around,
+        orders=orders,
+        are_values=isinstance(problem.data, BoundaryValues),
+        numbers=numbers or 1,
+        unused=tuple(name for name in data_names(problem) if name not in asked),
+    )
+
+
+def _asked_for(problem: Problem) -> tuple[str, ...]:
+    """Parameters that the data depend on, and nothing else."""
+    return tuple(name for name in data_names(problem) if name in names_in(problem.data))
+
+
+def _turned_by(problem: Problem, linear: tuple[str, ...]) -> tuple[str | None, tuple[int, ...]]:
+    """A number that nothing but the data depends on, and they as a trigonometric polynomial; and its orders."""
+    nothing = None, (0,)
+    if isinstance(problem.data, AbstractWave) or problem.family.dim == 3 or problem.at_infinity is not None:
+        return nothing
+    specs = dict(problem.parameters.specs)
+    numbers = [
+        name
+        for name in _asked_for(problem)
+        if name not in linear and not specs[name].shape and isinstance(specs[name], Angle | Interval)
+    ]
+    found = [(name, orders) for name in numbers for orders in [_orders_of(problem, name)] if orders]
+    return max(found, key=lambda one: max(one[1]), default=nothing)
+
+
+def _orders_of(problem: Problem, name: str) -> tuple[int, ...]:
+    """The harmonics of this number that the data have; none where they are too many, or no such sum.
+
+    Found from values all the way round, of which the box may have a part, and compared with values in the box.
+    """
+    angles = 2 * np.pi * np.arange(ROUND) / ROUND
+    with double_precision():
+        values, own, given = (
+            np.stack(part) for part in zip(*(_seen(problem, name, angles, i) for i in range(3)), strict=True)
+        )
+    if not (np.all(np.isfinite(values)) and np.all(np.isfinite(given))):
+        return ()
+    waves = np.fft.fft(values, axis=1) / ROUND
+    size = np.max(np.abs(waves), axis=(0, 2))
+    size = np.maximum(size, size[-np.arange(ROUND)])[: ROUND // 2 + 1]
+    orders = tuple(int(q) for q in np.flatnonzero(size > ROUNDING * np.max(size)))
+    if not orders or max(orders) > HIGHEST:
+        return ()
+    each = np.fft.fftfreq(ROUND, 1 / ROUND)
+    found = np.einsum("iaq,iqn->ian", np.exp(1j * own[..., None] * each), waves)
+    return orders if np.max(np.abs(found - given)) <= 100 * ROUNDING * np.max(np.abs(values)) else ()
+
+
+def _seen(problem: Problem, name: str, angles: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one member the data at all these values of a number; some values in the box, and the data at those."""
+    draws = problem.parameters.sample(jax.random.key(key), 6)
+    draw = {other: value[0] for other, value in draws.items()}
+    boundary = rule_on(problem.family, NODES).place(problem.family, draw, np.dtype(float))
+
+    def at(numbers: np.ndarray) -> np.ndarray:
+        found = jax.vmap(lambda number: problem.data_on(boundary, draw | {name: number}))(jnp.asarray(numbers))
+        return np.asarray(found).reshape(len(numbers), -1)
+
+    own = np.asarray(draws[name])
+    return at(angles), own, at(own)
+
+
+def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
+    first, second, third = (
+        {name: value[0] for name, value in problem.parameters.sample(jax.random.key(i), 1).items()} for i in range(3)
+    )
+    boundary = rule_on(problem.family, NODES).place(problem.family, first, np.dtype(float))
+
+    def data(values: Values) -> np.ndarray:
+        return np.asarray(problem.data_on(boundary, first | values))
+
+    one, two = ({name: draw[name] for name in names} for draw in (second, third))
+    both = {name: 2 * one[name] - 3 * two[name] for name in names}
+    parts = 2 * data(one), 3 * data(two)
+    size = max(np.max(np.abs(part)) for part in parts)
+    return bool(np.max(np.abs(data(both) - parts[0] + parts[1])) <= 100 * np.finfo(float).eps * size)
