@@ -30,7 +30,13 @@ def of_the_paper(representation, condition=None, data=entire, **parts):
     return lambda: ew.fit(problem, adam(problem, **parts))
 
 
-MANY = ew.Problem(MILD, ew.Box(t=(0.5, 1.5), q=([0] * 6, [1] * 6)), ew.SingleLayer(LAPLACE), entire, "interior")
+MANY = ew.Problem(
+    MILD,
+    ew.Box(t=(0.5, 1.5), q=([0] * 6, [1] * 6)),
+    ew.SingleLayer(LAPLACE),
+    lambda x, q: entire(x) + jnp.sum(jnp.exp(q * x[0])),
+    "interior",
+)
 TURNED = ew.Problem(
     MILD,
     ew.Box(t=(0.5, 1.5), angle=ew.Angle()),
