@@ -69,7 +69,7 @@ class Superposition(AbstractAmounts):
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
         given = [jnp.asarray(parameters[name], dtype) for name in self.linear]
         if self.are_values:
-            given = [values @ jnp.asarray(_harmonics_of_values(values.shape[-1]).T, dtype) for values in given]
+            given = [_harmonics_of(values) for values in given]
         numbers = jnp.concatenate([part.reshape(-1) for part in given]) if given else jnp.ones(1, dtype)
         if self.around is None:
             return numbers
@@ -80,16 +80,13 @@ class Superposition(AbstractAmounts):
         """One of each number, none of the others; each at as many angles as means over them need to be exact."""
         shapes = [dict(box.specs)[name].shape for name in self.linear]
         ends = np.cumsum([math.prod(shape) for shape in shapes])
-        angles = 2 * np.pi * np.arange(2 * max(self.orders) + 1) / (2 * max(self.orders) + 1)
+        angles, waves = _round(self.orders)
         each = np.split(np.repeat(np.eye(self.numbers), len(angles), axis=0), ends[:-1], axis=1) if shapes else []
         values = {name: part.reshape(-1, *shape) for name, part, shape in zip(self.linear, each, shapes, strict=True)}
         if self.are_values:
-            values = {
-                name: part @ np.linalg.inv(_harmonics_of_values(part.shape[-1])).T for name, part in values.items()
-            }
+            values = {name: part @ _waves_at_nodes(part.shape[-1]) for name, part in values.items()}
         if self.around is not None:
             values[self.around] = np.tile(angles, self.numbers)
-        waves = np.stack([np.asarray(_waves(angle, self.orders)) for angle in angles])
         shares = np.kron(np.eye(self.numbers), waves / np.sum(waves**2, axis=0))
         return {name: jnp.asarray(value, dtype) for name, value in values.items()}, shares
 
@@ -101,14 +98,26 @@ def _waves(angle: Any, orders: tuple[int, ...]) -> Any:
     return xp.concatenate([xp.cos(np.array(orders) * angle), xp.sin(turning * angle)])
 
 
-def _harmonics_of_values(count: int) -> Float[np.ndarray, "count count"]:
+def _round(orders: tuple[int, ...]) -> tuple[Float[np.ndarray, " a"], Float[np.ndarray, "a waves"]]:
+    """As many angles as means over them need to be exact, and the waves there."""
+    count = 2 * max(orders) + 1
+    angles = 2 * np.pi * np.arange(count) / count
+    return angles, np.stack([_waves(angle, orders) for angle in angles])
+
+
+def _harmonics_of(values: Float[Array, "... n"]) -> Float[Array, "... n"]:
     """From values at s = 2πj/n to the coefficients of 1, cos s, sin s, ... of their trigonometric interpolant."""
+    waves = _waves_at_nodes(values.shape[-1])
+    return values @ jnp.asarray((waves / np.sum(waves**2, axis=1, keepdims=True)).T, values.dtype)
+
+
+def _waves_at_nodes(count: int) -> Float[np.ndarray, "count count"]:
+    """1, cos s, sin s, ..., a row each."""
     s = 2 * np.pi * np.arange(count) / count
     rows = [np.ones(count)]
     for m in range(1, count // 2 + 1):
         rows += [np.cos(m * s)] if 2 * m == count else [np.cos(m * s), np.sin(m * s)]
-    waves = np.stack(rows)
-    return waves / np.sum(waves**2, axis=1, keepdims=True)
+    return np.stack(rows)
 
 
 class AngleHarmonics(AbstractAmounts):
@@ -131,18 +140,22 @@ class AngleHarmonics(AbstractAmounts):
         return (self.direction,)
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> Float[Array, " count"]:
-        phase = np.arange(1, self.highest + 1) * direction_angle(parameters[self.direction])
-        waves = 2**0.5 * jnp.concatenate([jnp.cos(phase), jnp.sin(phase)])
-        return jnp.concatenate([jnp.ones(1, dtype), waves.astype(dtype)])
+        return (self._sizes * _waves(direction_angle(parameters[self.direction]), self._orders)).astype(dtype)
 
     def settings(self, box: Box, dtype: Any) -> tuple[dict[str, Array], Float[np.ndarray, "settings count"]]:
         """As many angles as numbers: means over them are exact."""
-        angles = 2 * np.pi * np.arange(self.count) / self.count
+        angles, waves = _round(self._orders)
         is_vector = bool(dict(box.specs)[self.direction].shape)
         values = np.stack([np.cos(angles), np.sin(angles)], axis=-1) if is_vector else angles
-        phase = np.outer(angles, np.arange(1, self.highest + 1))
-        waves = np.column_stack([np.ones(self.count), 2**0.5 * np.cos(phase), 2**0.5 * np.sin(phase)])
-        return {self.direction: jnp.asarray(values, dtype)}, waves / self.count
+        return {self.direction: jnp.asarray(values, dtype)}, self._sizes * waves / self.count
+
+    @property
+    def _orders(self) -> tuple[int, ...]:
+        return tuple(range(self.highest + 1))
+
+    @property
+    def _sizes(self) -> Float[np.ndarray, " count"]:
+        return np.sqrt(np.where(np.arange(self.count) > 0, 2, 1))
 
 
 class Chebyshev(AbstractAmounts):

@@ -30,7 +30,7 @@ MANY, MANY_WAVES = 5, 3
 SEVERAL, THREE, TOO_MANY = 2, 3, 7
 # Polynomials that turn: at most; and what their number times the root of that of the columns may be, a step's work being square in one
 # and linear in the other: half a minute on two cores.
-MOST_TURNING = 32_000, 130_000
+MOST_TURNING, MOST_BY_COLUMNS = 32_000, 130_000
 # Harmonics of the angle of a plane wave beyond which bodies are too many wavelengths large; operations of one step that adds up
 # all of them, without and with `best`: two seconds on two cores, some thirty steps.
 MOST_ORDERS, MOST_WORK = 60, (5e10, 2e11)
@@ -125,7 +125,7 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
     waves = waves_of(problem)
     nodes = max(128 if best else 64, next_even(math.ceil(6 * waves.most * waves.away)))
     harmonics = round(0.4 * nodes)
-    p, degree = min(MOST_TURNING[0], int(MOST_TURNING[1] / len(columns) ** 0.5)), 16 if best else 14
+    p, degree = min(MOST_TURNING, int(MOST_BY_COLUMNS / len(columns) ** 0.5)), 16 if best else 14
     terms = terms_of(numbers.orders, numbers.costs, p, degree, harmonics)
     return Recipe(
         "best" if best else "default",

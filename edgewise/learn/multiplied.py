@@ -1,5 +1,6 @@
 """Which parameters multiply what is learned: of those that nothing but the data depends on."""
 
+import dataclasses
 import math
 
 import jax
@@ -8,7 +9,7 @@ import numpy as np
 
 from edgewise.geometry.named import names_in
 from edgewise.geometry.ranges import Angle, Interval
-from edgewise.learn.amounts import Superposition
+from edgewise.learn.amounts import Chebyshev, Superposition
 from edgewise.learn.collocation import Values, rule_on
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import AbstractWave, BoundaryValues
@@ -19,6 +20,8 @@ from edgewise.problem import Problem
 NODES = 46
 # Angles at which data are looked at that may be a trigonometric polynomial, and the highest order it may have.
 ROUND, HIGHEST = 32, 6
+# What polynomials of one number may leave out of data, and the highest of them.
+SMALL, HIGHEST_POLYNOMIAL = 1e-10, 48
 # What data may miss of a sum that they are said to be, relative to the largest.
 ROUNDING = 1e-12
 
@@ -61,6 +64,41 @@ def superposition(problem: Problem) -> Superposition:
         numbers=numbers or 1,
         unused=tuple(name for name in data_names(problem) if name not in asked),
     )
+
+
+@remembered
+def polynomials(problem: Problem) -> Chebyshev | None:
+    """Of the number that nothing but the data depends on, and they by the most polynomials, if these are not too many."""
+    if problem.family.dim == 3:
+        return None
+    specs = dict(problem.parameters.specs)
+    found = []
+    for name in data_names(problem):
+        spec = specs[name]
+        if isinstance(spec, Interval) and not spec.shape and np.max(spec.high) > np.min(spec.low):
+            more = Chebyshev(name, float(np.min(spec.low)), float(np.max(spec.high)), HIGHEST_POLYNOMIAL + 8)
+            found.append(dataclasses.replace(more, highest=_highest_of(problem, more)))
+    return max(
+        (one for one in found if 0 < one.highest <= HIGHEST_POLYNOMIAL), key=lambda one: one.highest, default=None
+    )
+
+
+def _highest_of(problem: Problem, every: Chebyshev) -> int:
+    """The highest of these polynomials that the data have to ten digits, on some members; the last where they are not finite."""
+    rule = rule_on(problem.family, NODES)
+    # An operator must look the same in sessions of either precision.
+    with double_precision():
+        draws = problem.parameters.extremes(jax.random.key(0), 6)
+        settings, shares = every.settings(problem.parameters, float)
+
+        def seen(parameters):
+            nodes = rule.place(problem.family, parameters, float)
+            return jax.vmap(lambda own: problem.data_on(nodes, parameters | own))(settings)
+
+        values = np.asarray(jax.vmap(seen)(draws)).reshape(6, every.count, -1)
+    size = np.max(np.abs(np.einsum("sj,msn->mjn", shares, values)), axis=(0, 2))
+    counts = ~(size <= SMALL * np.max(size))
+    return int(np.max(np.flatnonzero(counts), initial=0))
 
 
 def _asked_for(problem: Problem) -> tuple[str, ...]:

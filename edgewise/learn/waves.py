@@ -1,6 +1,5 @@
 """What waves ask of a network: how large bodies are in wavelengths, and by how much phases turn over a box."""
 
-import dataclasses
 import math
 from typing import NamedTuple
 
@@ -10,21 +9,20 @@ import scipy.special
 
 from edgewise.geometry import Box, Direction
 from edgewise.geometry.named import Parameter, bind
-from edgewise.geometry.ranges import Interval
 from edgewise.kernels import Helmholtz
-from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics, Chebyshev
+from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics
 from edgewise.learn.collocation import rule_on
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import axes_of
-from edgewise.learn.multiplied import NODES, data_names, superposition
+from edgewise.learn.multiplied import polynomials, superposition
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import CombinedField
 from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 
-# What is left out of a plane wave, and of data by polynomials of one number; and the highest of these.
-SMALL, HIGHEST = 1e-10, 48
+# What is left out of a plane wave.
+SMALL = 1e-10
 
 
 class Waves(NamedTuple):
@@ -91,40 +89,7 @@ def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
     if direction is not None:
         return AngleHarmonics(direction, order)
     found = superposition(problem)
-    return found if found.linear or found.around else _polynomials(problem) or found
-
-
-@remembered
-def _polynomials(problem: Problem) -> Chebyshev | None:
-    """Of the number that nothing but the data depends on, and they by the most polynomials, if these are not too many."""
-    if problem.family.dim == 3:
-        return None
-    specs = dict(problem.parameters.specs)
-    found = []
-    for name in data_names(problem):
-        spec = specs[name]
-        if isinstance(spec, Interval) and not spec.shape and np.max(spec.high) > np.min(spec.low):
-            more = Chebyshev(name, float(np.min(spec.low)), float(np.max(spec.high)), HIGHEST + 8)
-            found.append(dataclasses.replace(more, highest=_highest_of(problem, more)))
-    return max((one for one in found if 0 < one.highest <= HIGHEST), key=lambda one: one.highest, default=None)
-
-
-def _highest_of(problem: Problem, every: Chebyshev) -> int:
-    """The highest of these polynomials that the data have to ten digits, on some members; the last where they are not finite."""
-    rule = rule_on(problem.family, NODES)
-    # An operator must look the same in sessions of either precision.
-    with double_precision():
-        draws = problem.parameters.extremes(jax.random.key(0), 6)
-        settings, shares = every.settings(problem.parameters, float)
-
-        def seen(parameters):
-            nodes = rule.place(problem.family, parameters, float)
-            return jax.vmap(lambda own: problem.data_on(nodes, parameters | own))(settings)
-
-        values = np.asarray(jax.vmap(seen)(draws)).reshape(6, every.count, -1)
-    size = np.max(np.abs(np.einsum("sj,msn->mjn", shares, values)), axis=(0, 2))
-    counts = ~(size <= SMALL * np.max(size))
-    return int(np.max(np.flatnonzero(counts), initial=0))
+    return found if found.linear or found.around else polynomials(problem) or found
 
 
 def orders_of(problem: Problem) -> int:
