@@ -33,10 +33,11 @@ test-slow: ## Run the tests marked slow, within an hour
 # What the tests have compiled, examples and documents need not compile again.
 check: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 check: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0.1
-check: ## Check style, types, doctests, examples, documents, their site and the wheel
+check: ## Check style, imports, types, doctests, examples, documents, their site and the wheel
 	@tools/bootstrap plot io test all dev docs
 	$(py) -m ruff format --check .
 	$(py) -m ruff check .
+	.venv/bin/lint-imports --no-cache
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(py) -m pyright
 	JAX_ENABLE_X64=1 $(pytest) --dist loadfile -q --doctest-modules edgewise
 	$(py) tools/check_examples.py

@@ -21,11 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import edgewise as ew
-from edgewise.geometry.ranges import Interval
+from edgewise.base.ranges import Interval
+from edgewise.base.result import Code, Result
 from edgewise.quadrature import AbstractQuadrature
-from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.systems import nodal
+from edgewise.solving.systems import nodal
 
 Kind = Literal["tensor", "smolyak", "degree"]
 # Members that one call of `solve` gets, which holds more of each than is kept, and where there are few; so many polynomials are

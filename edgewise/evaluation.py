@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.error_field import circle
-from edgewise.geometry.named import bind
-from edgewise.plot_samples import MARGIN, box_around, grid_in
+from edgewise.base.named import bind
+from edgewise.geometry.grids import MARGIN, box_around, grid_in
 from edgewise.potentials import Neumann
 from edgewise.potentials.surface_field import on_sphere_of
 from edgewise.problem import Problem
@@ -17,6 +16,7 @@ from edgewise.quadrature import Duffy, Graded, Kress
 from edgewise.quadrature.rule import equispaced
 from edgewise.solution import Solution
 from edgewise.solver import solve
+from edgewise.trust.error_field import circle
 
 # From the boundary, along the normal; from a surface, close to which fields are dear, fewer.
 DISTANCES = {2: np.array([0.0, *10.0 ** np.arange(-8, -1)]), 3: 10.0 ** np.arange(-6, -1)}

@@ -9,9 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
-from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary, Box
-from edgewise.geometry.named import Parameter, UserFunction, bind, names_in, number
-from edgewise.notebook import box_in_words, card, equation_in_words, members_picture, wave_in_words
+from edgewise.base.html import html
+from edgewise.base.named import Parameter, UserFunction, bind, names_in, number
+from edgewise.base.parameters import Box
+from edgewise.base.precision import complex_dtype
+from edgewise.geometry import AbstractFamily, AbstractSurface, Boundary
 from edgewise.potentials import (
     AbstractCondition,
     AbstractRepresentation,
@@ -23,7 +25,6 @@ from edgewise.potentials import (
     PlaneWave,
     Side,
 )
-from edgewise.precision import complex_dtype
 from edgewise.quadrature import AbstractQuadrature
 
 
@@ -288,23 +289,24 @@ class Problem(eqx.Module):
 
     def __repr__(self) -> str:
         words = f"{self.representation.kernel.name}, {type(self.condition).__name__}, {self.side}"
-        return f"Problem({words}, on {type(self.family).__name__}; {box_in_words(self.parameters)})"
+        return f"Problem({words}, on {type(self.family).__name__}; {self.parameters.in_words()})"
 
     def _repr_html_(self) -> str:
-        return card("Problem", self.in_words(), [members_picture(self.family, self.parameters)])
+        return html(self)
 
     def in_words(self) -> list[tuple[str, str]]:
         """What it is, line by line; for notebooks."""
-        wave = isinstance(self.data, AbstractWave)
-        of_data = (
-            f" of a {wave_in_words(self.data)}" if wave else ", values at nodes" * isinstance(self.data, BoundaryValues)
-        )
+        of_data = ""
+        if isinstance(self.data, AbstractWave):
+            of_data = f" of a {self.data.in_words()}"
+        elif isinstance(self.data, BoundaryValues):
+            of_data = ", values at nodes"
         return [
-            ("equation", equation_in_words(self.representation.kernel)),
+            ("equation", self.representation.kernel.in_words()),
             ("side", f"{self.side}, of {type(self.family).__name__}"),
             ("data", f"{type(self.condition).__name__}{of_data}"),
             ("layers", type(self.representation).__name__),
-            ("parameters", box_in_words(self.parameters)),
+            ("parameters", self.parameters.in_words()),
         ]
 
 

@@ -9,27 +9,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.base.html import html
+from edgewise.base.named import bind
+from edgewise.base.points import as_points, check_lengths, check_side, one_array
+from edgewise.base.precision import is_concrete
+from edgewise.base.ranges import members_in_words
+from edgewise.base.result import Code, Result
 from edgewise.density import AbstractDensity, NodalDensity, PanelDensity
-from edgewise.error_field import circle
-from edgewise.estimate import ErrorEstimate, estimate
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import bind
 from edgewise.kernels import Helmholtz
-from edgewise.misfit import field_of, fields_in_space, misfit, misfits_in_space
-from edgewise.notebook import card, density_pictures, parameters_in_words
-from edgewise.points import as_points, check_lengths, check_side, one_array
 from edgewise.potentials import Strengths
 from edgewise.potentials.evaluate import Field, Quantity, evaluate, far_field
 from edgewise.potentials.far_space import far_in_space
 from edgewise.potentials.surface_field import SurfaceField, evaluate_space, on_sphere_of
-from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
-from edgewise.refinement import Factorisation, factorise, refine
-from edgewise.result import Code, Result
-from edgewise.strengths import strengths_of
-from edgewise.systems import finer_rule
-from edgewise.validation import check_chunk
+from edgewise.solving.refinement import Factorisation, factorise, refine
+from edgewise.solving.strengths import strengths_of
+from edgewise.solving.systems import finer_rule
+from edgewise.solving.validation import check_chunk
+from edgewise.trust.error_field import circle
+from edgewise.trust.estimate import ErrorEstimate, estimate
+from edgewise.trust.misfit import field_of, fields_in_space, misfit, misfits_in_space
 
 
 class Solution(eqx.Module):
@@ -236,23 +237,12 @@ class Solution(eqx.Module):
 
     def __repr__(self) -> str:
         count = f" of {len(self)} members" if self.batched else ""
-        where = parameters_in_words(self._ordered, self.batched)
+        where = members_in_words(self._ordered, self.batched)
         where = f"({where})" if where else ""
         return f"Solution{count}{where}: {self.result}; {self.boundary.x.shape[-2]} nodes"
 
     def _repr_html_(self) -> str:
-        rows = [
-            *(line for line in self.problem.in_words() if line[0] in ("equation", "side", "data")),
-            ("parameters", parameters_in_words(self._ordered, self.batched)),
-            ("result", str(self.result)),
-            ("nodes", str(self.boundary.x.shape[-2])),
-        ]
-        error = self.stats.get("error")
-        # Known where `tol` was asked for; elsewhere it would be computed, and a picture must not cost that.
-        if error is not None and is_concrete(error):
-            rows.append(("error", f"at most {float(np.max(np.asarray(error))):.1e}, by its estimate"))
-        heading = f"Solution of {len(self)} members" if self.batched else "Solution"
-        return card(heading, rows, density_pictures(self.boundary, self.density, self._ordered, self.batched))
+        return html(self)
 
     @property
     def _ordered(self) -> dict[str, Array]:

@@ -8,16 +8,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise import ladder
+from edgewise.base.precision import is_concrete, working_dtype
+from edgewise.base.result import Code, Result
 from edgewise.potentials import SingleLayer
-from edgewise.precision import is_concrete, working_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy
-from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.systems import Parts, System, each_system, prepare, solve_system
-from edgewise.validation import Settings, Values, check_curves, check_numbers, check_settings, raise_failures, words
-from edgewise.validation_space import check_surfaces
+from edgewise.solving import ladder
+from edgewise.solving.systems import Parts, System, each_system, prepare, solve_system
+from edgewise.solving.validation import (
+    Settings,
+    Values,
+    check_curves,
+    check_numbers,
+    check_settings,
+    raise_failures,
+    words,
+)
+from edgewise.solving.validation_space import check_surfaces
 
 logger = logging.getLogger("edgewise")
 

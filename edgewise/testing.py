@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry.named import names_in
+from edgewise.base.named import names_in
+from edgewise.base.precision import working_dtype
 from edgewise.kernels import AbstractKernel, Biharmonic, Helmholtz, Laplace, ModifiedHelmholtz
 from edgewise.kernels.kernel import dot
 from edgewise.learn.operator import Operator
-from edgewise.precision import working_dtype
 from edgewise.quadrature.trial import NODES, layers_error, on_ellipse, run, worst
 
 Function = Callable[[Array], Array]

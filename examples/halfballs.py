@@ -8,7 +8,7 @@ import sys
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_space
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -33,4 +33,4 @@ print(f"cross-section {section:.4f}, optical theorem missed by {abs(section / th
 assert abs(section / theorem - 1) < 1e-2
 
 if len(sys.argv) > 1:
-    plot_space.slice_figure(solution, box=[(-4.0, -4.0), (4.0, 4.0)], resolution=160).savefig(sys.argv[1])
+    plot.slice_figure(solution, box=[(-4.0, -4.0), (4.0, 4.0)], resolution=160).savefig(sys.argv[1])

@@ -8,7 +8,7 @@ import sys
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_space
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -20,4 +20,4 @@ print(f"{scattered}; reciprocity missed by {abs(there / back - 1):.1e}")
 assert abs(there / back - 1) < 1e-3
 
 if len(sys.argv) > 1:
-    plot_space.far_field_sphere_figure(operator(t=0.265)).savefig(sys.argv[1])
+    plot.far_field_sphere_figure(operator(t=0.265)).savefig(sys.argv[1])

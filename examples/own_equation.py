@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise.geometry.named import number
+from edgewise.base.named import number
 from edgewise.kernels import Singularity
 from edgewise.testing import check_kernel, laplacian
 

@@ -8,7 +8,7 @@ import sys
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_animation
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -23,4 +23,4 @@ print(f"{family}; far field of the first against solve {error:.1e}")
 assert error < 1e-2
 
 if len(sys.argv) > 1:
-    plot_animation.member_film(family, sys.argv[1], resolution=110, box=[(-2.6, -2.3), (2.6, 2.3)])
+    plot.member_film(family, sys.argv[1], resolution=110, box=[(-2.6, -2.3), (2.6, 2.3)])

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_mosaic
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -28,5 +28,5 @@ print(f"optical theorem missed by {missed:.1e} at most")
 assert missed < 5e-3
 
 if len(sys.argv) > 1:
-    figure = plot_mosaic.mosaic_figure(scattered, columns=6, box=[(-3.2, -3.2), (3.2, 3.2)])
+    figure = plot.mosaic_figure(scattered, columns=6, box=[(-3.2, -3.2), (3.2, 3.2)])
     figure.savefig(sys.argv[1])

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_mosaic
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -23,4 +23,4 @@ print(f"{answers}; against solve {error:.1e} at four points of each")
 assert error < 1e-3
 
 if len(sys.argv) > 1:
-    plot_mosaic.mosaic_figure(answers, columns=5).savefig(sys.argv[1])
+    plot.mosaic_figure(answers, columns=5).savefig(sys.argv[1])

@@ -8,7 +8,7 @@ import sys
 import jax.numpy as jnp
 
 import edgewise as ew
-from edgewise import plot_animation
+from edgewise import plot
 
 ew.enable_x64()
 
@@ -27,4 +27,4 @@ print(f"{solution}; on the body at most {still:.1e} at any time")
 assert still < 1e-9
 
 if len(sys.argv) > 1:
-    plot_animation.wave_film(solution, sys.argv[1], frames=20, resolution=150, box=[(-4.0, -3.2), (4.4, 3.2)])
+    plot.wave_film(solution, sys.argv[1], frames=20, resolution=150, box=[(-4.0, -3.2), (4.4, 3.2)])

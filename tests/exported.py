@@ -9,7 +9,7 @@ from members import LAPLACE, PAPER, entire
 
 import edgewise as ew
 from edgewise.density import PanelDensity
-from edgewise.export_table import Table
+from edgewise.export.table import Table
 
 STAR = ew.Problem(PAPER, ew.Box(t=(1.0, 2.0)), ew.SingleLayer(LAPLACE), entire, "interior")
 WAVES = ew.Problem(

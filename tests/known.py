@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 
 import edgewise as ew
+from edgewise.base.result import Result
 from edgewise.density import NodalDensity
-from edgewise.result import Result
 
 WAVES = ew.Problem(
     family=ew.StarCurve(lambda s, a: 1 + a @ jnp.cos(jnp.arange(2, 6) * s)),

@@ -17,12 +17,12 @@ import pytest
 
 import edgewise as ew
 from edgewise import __main__, plot
+from edgewise.base import progress
 from edgewise.cli import COMMANDS, demo, doctor, evaluate, main, reproduce
 from edgewise.cli.evaluate import error_table
 from edgewise.cli.grammar import complaint, grammar_of
 from edgewise.cli.helping import described
 from edgewise.cli.progress import say_what_space_costs
-from edgewise.learn import progress
 from edgewise.learn.fit import fit
 
 ROOT = Path(__file__).parent.parent

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.base import progress
 from edgewise.cli import main
 from edgewise.cli.evaluate import _parts, default_members
 from edgewise.cli.members import random_members
 from edgewise.cli.runs import typical_member
 from edgewise.evaluation import measure
-from edgewise.learn import loading, loop, progress
+from edgewise.learn import loading, loop
 from edgewise.learn.operator import FitResult, Operator
 
 FILE = """

@@ -361,8 +361,8 @@ def test_nothing_is_solved_for_labels(monkeypatch):
 
     recipe = small(INSIDE, 80)
     monkeypatch.setattr(jnp.linalg, "solve", refuse)
-    monkeypatch.setattr("edgewise.linear.direct", refuse)
-    monkeypatch.setattr("edgewise.linear.gmres", refuse)
+    monkeypatch.setattr("edgewise.solving.linear.direct", refuse)
+    monkeypatch.setattr("edgewise.solving.linear.gmres", refuse)
     history = ew.fit(INSIDE, recipe).history
     losses = [record["loss"] for record in history]
     assert losses == sorted(losses, reverse=True) and losses[-1] < 1e-6

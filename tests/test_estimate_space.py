@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise import systems
 from edgewise.learn.tolerance import within
+from edgewise.solving import systems
 from edgewise.special import on_sphere
 from tests import mie
 from tests.halfballs import WAVENUMBER

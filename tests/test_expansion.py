@@ -194,8 +194,8 @@ def test_nothing_is_solved_for_labels(monkeypatch):
 
     recipe = small(VECTOR, 16)
     monkeypatch.setattr(jnp.linalg, "solve", refuse)
-    monkeypatch.setattr("edgewise.linear.direct", refuse)
-    monkeypatch.setattr("edgewise.linear.gmres", refuse)
+    monkeypatch.setattr("edgewise.solving.linear.direct", refuse)
+    monkeypatch.setattr("edgewise.solving.linear.gmres", refuse)
     losses = [record["loss"] for record in ew.fit(VECTOR, recipe).history]
     falling = losses[: 1 + sum(loss > 1e-20 for loss in losses)]
     assert falling == sorted(falling, reverse=True) and falling[-1] < 1e-20

@@ -16,8 +16,8 @@ from members import LAPLACE, entire
 import edgewise as ew
 from edgewise import export
 from edgewise.cli.points import read_points
-from edgewise.export_netcdf import dataset
-from edgewise.export_table import joined
+from edgewise.export.netcdf import dataset
+from edgewise.export.table import joined
 
 meshio = pytest.importorskip("meshio", reason='needs meshio, `pip install "edgewise[io]"`')
 xarray = pytest.importorskip("xarray", reason='needs xarray, `pip install "edgewise[io]"`')

@@ -10,7 +10,7 @@ from exported import body, solved
 import edgewise as ew
 from edgewise.cli.points import read_points
 from edgewise.density import NodalDensity
-from edgewise.export_boundary import closed_curves
+from edgewise.export.boundary import closed_curves
 
 meshio = pytest.importorskip("meshio", reason='needs meshio, `pip install "edgewise[io]"`')
 pytest.importorskip("xarray", reason='needs xarray, `pip install "edgewise[io]"`')

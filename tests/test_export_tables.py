@@ -7,7 +7,7 @@ from exported import BALL, CUBE, POINTS, STAR, X, Z, solved, table
 import edgewise as ew
 from edgewise import export
 from edgewise.cli.points import read_points
-from edgewise.export_table import columns, joined, write_csv, write_npz
+from edgewise.export.table import columns, joined, write_csv, write_npz
 
 meshio = pytest.importorskip("meshio", reason='needs meshio, `pip install "edgewise[io]"`')
 xarray = pytest.importorskip("xarray", reason='needs xarray, `pip install "edgewise[io]"`')

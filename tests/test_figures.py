@@ -15,9 +15,12 @@ pytest.importorskip("matplotlib")
 from figures import bars_of, check_texts
 from known import ELLIPSES, LAYER, WAVES, Beyond, in_waves, known, of_ellipses
 
-from edgewise import plot, plot_animation, plot_lines, plot_mosaic, plot_samples, plot_training
-from edgewise.geometry.ranges import in_words
-from edgewise.plot_style import MemberLines, caption, titled
+from edgewise import plot
+from edgewise.base.ranges import in_words
+from edgewise.geometry.grids import MARGIN
+from edgewise.show import animation, lines, mosaic, training
+from edgewise.show.samples import MARGIN_OF_WAVES, sample_field
+from edgewise.show.style import MemberLines, caption, titled
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def ellipses():
 
 def test_parameters_stand_once_above_a_row(waves):
     """Vectors are rounded and wrapped, and belong to the row, not to each of its panels."""
-    samples = plot.sample_field(waves, 12, curve_points=40)
+    samples = sample_field(waves, 12, curve_points=40)
     figure = plot.field_figure(waves, samples=samples, estimate=False)
     texts = check_texts(figure)
     above = [text for text in texts if "a\xa0=" in text]
@@ -47,8 +50,8 @@ def test_a_box_is_what_is_shown(waves, ellipses):
     figure = plot.field_figure(waves[0], resolution=10, box=[(-3, -2), (1, 4)], estimate=False)
     assert all(ax.get_xlim() == (-3, 1) and ax.get_ylim() == (-2, 4) for ax in figure.axes[:2])
     # Of bodies in a wave as much again to either side; of other fields less.
-    for solution, room in ((waves[2], plot_samples.MARGIN_OF_WAVES), (ellipses[0], plot_samples.MARGIN["interior"])):
-        (sample,) = plot.sample_field(solution, 10, curve_points=40)
+    for solution, room in ((waves[2], MARGIN_OF_WAVES), (ellipses[0], MARGIN["interior"])):
+        (sample,) = sample_field(solution, 10, curve_points=40)
         size = np.ptp(sample.curves[0], axis=0)
         assert np.allclose(sample.box[1] - sample.box[0], size + 2 * room * size.max())
 
@@ -58,7 +61,7 @@ def test_pictures_of_any_shape_have_room_for_their_words(waves, ellipses, width,
     """And for bars of a tenth of an inch, whatever is left for the panel."""
     corners = [(-width / 2, 2 - height / 2), (width / 2, 2 + height / 2)]
     for solution in (waves if width == height else waves[1], ellipses[1]):
-        samples = plot.sample_field(solution, 12, 40, corners)
+        samples = sample_field(solution, 12, 40, corners)
         figure = plot.field_figure(solution, samples=samples, estimate=False)
         check_texts(figure)
         # Titles of a row stand on one line, unless a bar that is higher than its panel lifts one.
@@ -82,7 +85,7 @@ def test_a_box_without_a_field_is_refused(ellipses):
 
 def test_errors_of_all_members_are_seen_on_one_scale(ellipses):
     """The best of them one decade above the lowest colour, four decades at least."""
-    (sample,) = plot.sample_field(ellipses[3], 10, curve_points=40)
+    (sample,) = sample_field(ellipses[3], 10, curve_points=40)
     batch = known(ELLIPSES, ew.Kress(16), lambda b: b.x[..., 0], a=jnp.array([1.0, 2.0]))
     for sizes, ends in (((2e-9, 3e-2), (1e-10, 1e-1)), ((2e-3, 3e-2), (1e-5, 1e-1)), ((0.0, 0.0), (1e-16, 1e-14))):
         samples = [sample._replace(truth=sample.value + size) for size in sizes]
@@ -176,7 +179,7 @@ def test_density_of_several_curves_and_of_corners():
     assert ax.get_ylim()[1] < 0.01 * np.max(steep.density.values) and abs(ax.lines[0].get_xdata()[-1] - 4) < 1e-3
     two = ew.Union(ew.Ellipse(1.0, 1.0), ew.Translate(ew.Ellipse(0.5, 0.5), (3.0, 0.0)))
     both = known(ew.Problem(two, None, LAYER, lambda x: x[0], "exterior"), ew.Kress(32), lambda b: b.x[..., 0])
-    arc, value = plot_lines._along(both[0])
+    arc, value = lines._along(both[0])
     assert np.isnan(value[0]).sum() == 2 and abs(arc[-1] - 3 * np.pi) < 1e-9
     assert abs(arc[np.isnan(value[0])][0] - 2 * np.pi) < 1e-9
 
@@ -186,9 +189,9 @@ def test_boundaries_and_mosaics(waves, ellipses):
     check_texts(figure)
     reach = [np.max(line.get_xdata()) for line in figure.axes[0].lines]
     assert np.allclose(reach, np.linspace(1, 2, 12))
-    mosaic = plot_mosaic.mosaic_figure(waves, columns=2, resolution=10)
-    check_texts(mosaic)
-    panels = mosaic.axes[:4]
+    tiles = mosaic.mosaic_figure(waves, columns=2, resolution=10)
+    check_texts(tiles)
+    panels = tiles.axes[:4]
     assert [len(ax.collections) for ax in panels] == [1, 1, 1, 0] and len(panels[0].patches) == 1
     assert len({panel.collections[0].get_clim() for panel in panels[:3]}) == 1
 
@@ -197,7 +200,7 @@ def test_boundaries_and_mosaics(waves, ellipses):
 def test_marks_of_a_history_do_not_collide(last):
     steps = np.unique(np.geomspace(1, last, 40).astype(int))
     history = [{"step": int(s), "loss": 1e-3 / s, "misfit": 2e-2 / s**0.5, "misfit_max": 3e-2 / s**0.5} for s in steps]
-    texts = check_texts(plot_training.training_figure(history))
+    texts = check_texts(training.training_figure(history))
     assert "step" in texts and "loss" in texts
 
 
@@ -214,13 +217,13 @@ def test_a_colour_bar_for_many_members(ellipses):
 
 FIGURES = (
     plot.field_figure,
-    plot.sample_field,
+    sample_field,
     plot.density_figure,
     plot.boundary_figure,
     plot.far_field_figure,
-    plot_mosaic.mosaic_figure,
-    lambda wrong: plot_animation.wave_film(wrong, "a.gif"),
-    lambda wrong: plot_animation.member_film(wrong, "a.gif"),
+    mosaic.mosaic_figure,
+    lambda wrong: animation.wave_film(wrong, "a.gif"),
+    lambda wrong: animation.member_film(wrong, "a.gif"),
 )
 
 
@@ -235,14 +238,14 @@ def test_figures_are_of_solutions(draw):
 # A call, and what is said of it before anything is computed.
 WRONG = [
     *((lambda b, r=r: plot.field_figure(b, resolution=r), f"`resolution`.*got {r!r}") for r in (0, 1, -3, 2.5, True)),
-    *((lambda b, r=r: plot.sample_field(b, r), f"`resolution`.*got {r!r}") for r in ("a", None)),
-    *((lambda b, c=c: plot_mosaic.mosaic_figure(b, columns=c), f"`columns`.*got {c}") for c in (0, -1)),
+    *((lambda b, r=r: sample_field(b, r), f"`resolution`.*got {r!r}") for r in ("a", None)),
+    *((lambda b, c=c: mosaic.mosaic_figure(b, columns=c), f"`columns`.*got {c}") for c in (0, -1)),
     (lambda b: plot.field_figure(b, truth=b[0]), "`truth` has 1 members, but the solution 3"),
     (lambda b: plot.far_field_figure(b, count=0), "`count` must be a whole number from 3 on, got 0"),
-    (lambda b: plot_animation.wave_film(b[0], "a.gif", frames="a"), "`frames`.*got 'a'"),
-    *((lambda b, m=m: plot_animation.member_film(b, "a.gif", milliseconds=m), "`milliseconds`") for m in ("a", -5)),
-    (lambda b: plot_animation.member_film(b, "a.png"), "another ending than .gif"),
-    (lambda b: plot_animation.wave_film(b[0], "."), "`.` is a folder"),
+    (lambda b: animation.wave_film(b[0], "a.gif", frames="a"), "`frames`.*got 'a'"),
+    *((lambda b, m=m: animation.member_film(b, "a.gif", milliseconds=m), "`milliseconds`") for m in ("a", -5)),
+    (lambda b: animation.member_film(b, "a.png"), "another ending than .gif"),
+    (lambda b: animation.wave_film(b[0], "."), "`.` is a folder"),
 ]
 
 
@@ -258,15 +261,15 @@ def test_a_truth_that_is_infinite_somewhere(ellipses):
         member = dataclasses.replace(ellipses[0], problem=dataclasses.replace(ELLIPSES, exact=exact))
         if not left:
             with pytest.raises(ValueError, match="finite nowhere in the box"):
-                plot.sample_field(member, 10, curve_points=40)
+                sample_field(member, 10, curve_points=40)
             continue
-        (sample,) = plot.sample_field(member, 10, curve_points=40)
+        (sample,) = sample_field(member, 10, curve_points=40)
         assert sample.points[:, 0].min() > 0 and len(sample.value) == len(sample.truth) and np.max(sample.error) == 0
 
 
 def test_single_letters_stand_upright(ellipses):
-    film, _ = plot_animation._field_shots(ellipses, 10, None)
-    for figure in (film, plot.boundary_figure(ellipses), plot_mosaic.mosaic_figure(ellipses, resolution=5)):
+    film, _ = animation._field_shots(ellipses, 10, None)
+    for figure in (film, plot.boundary_figure(ellipses), mosaic.mosaic_figure(ellipses, resolution=5)):
         labels = [ax.yaxis.label for ax in (*figure.axes, *bars_of(figure)) if ax.get_ylabel()]
         assert labels and all(label.get_rotation() == 0 for label in labels)
 

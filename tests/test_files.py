@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from edgewise import files
+from edgewise.base import files
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), OSError(28, "No space left"), KeyboardInterrupt("stop")])

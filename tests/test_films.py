@@ -10,8 +10,9 @@ from known import in_waves, of_ellipses
 from matplotlib.figure import Figure
 from PIL import Image
 
-from edgewise import plot, plot_animation, plot_mosaic
+from edgewise import plot
 from edgewise.cli import main
+from edgewise.show import animation, mosaic
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def frames_of(path):
 
 def test_a_wave_in_time(waves, tmp_path):
     path = tmp_path / "wave.gif"
-    plot_animation.wave_film(waves[1], path, frames=8, resolution=24)
+    animation.wave_film(waves[1], path, frames=8, resolution=24)
     film, pictures = frames_of(path)
     assert film.n_frames == 8 and film.info["loop"] == 0 and path.stat().st_size < 300_000
     signs = np.stack([(picture[..., 0] - picture[..., 2]).ravel() for picture in pictures])
@@ -48,31 +49,31 @@ def test_a_wave_in_time(waves, tmp_path):
 @pytest.mark.parametrize("what", ["field", "density"])
 def test_a_film_over_members(ellipses, tmp_path, what):
     path = tmp_path / "film.gif"
-    plot_animation.member_film(ellipses, path, what=what, resolution=20)
+    animation.member_film(ellipses, path, what=what, resolution=20)
     film, pictures = frames_of(path)
     assert film.n_frames == 22 and np.array_equal(pictures[1], pictures[21]) and film.info["loop"] == 0
 
 
 def test_narrow_and_flat_films_and_mosaics(waves, tmp_path):
     for box in ([(3.9, -5), (4.1, 5)], [(-20, 2), (20, 3)]):
-        plot_animation.wave_film(waves[1], tmp_path / "film.gif", frames=2, resolution=12, box=box)
+        animation.wave_film(waves[1], tmp_path / "film.gif", frames=2, resolution=12, box=box)
         assert max(Image.open(tmp_path / "film.gif").size) < 600
-        mosaic = plot_mosaic.mosaic_figure(waves, resolution=10, box=box)
-        check_texts(mosaic)
+        tiles = mosaic.mosaic_figure(waves, resolution=10, box=box)
+        check_texts(tiles)
         # Three members take three columns of the six.
-        assert len(mosaic.axes) == 4 and max(mosaic.get_size_inches()) < 6
+        assert len(tiles.axes) == 4 and max(tiles.get_size_inches()) < 6
 
 
 def test_films_that_are_refused(waves, ellipses, tmp_path):
     path = tmp_path / "film.gif"
     with pytest.raises(ValueError, match="this problem has none"):
-        plot_animation.wave_film(ellipses[0], path)
+        animation.wave_film(ellipses[0], path)
     with pytest.raises(ValueError, match="of one member, got 3"):
-        plot_animation.wave_film(waves, path)
+        animation.wave_film(waves, path)
     with pytest.raises(ValueError, match="a frame a member"):
-        plot_animation.member_film(waves[0], path)
+        animation.member_film(waves[0], path)
     with pytest.raises(ValueError, match="got 'u'"):
-        plot_animation.member_film(waves, path, what="u")  # pyright: ignore
+        animation.member_film(waves, path, what="u")  # pyright: ignore
     assert not path.exists()
 
 

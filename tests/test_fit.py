@@ -14,11 +14,12 @@ from members import entire
 from training import PROBLEMS, adam, single, times_t, tiny
 
 import edgewise as ew
-from edgewise import linear, solver, systems
+from edgewise import solver
 from edgewise.learn import loop, optimisers
 from edgewise.learn.networks import split_trainable
 from edgewise.learn.optimisers import gauss_newton_start, gauss_newton_step, stacked
 from edgewise.learn.training import Training
+from edgewise.solving import linear, systems
 
 INSIDE = jnp.array([[0.3, 0.2], [-0.5, 0.1], [0.0, -0.7]])
 QUICK = ("clockwise",)

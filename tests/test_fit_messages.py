@@ -12,8 +12,8 @@ from members import LAPLACE, entire
 from training import BOX, MILD, adam, flux, single, tiny
 
 import edgewise as ew
-from edgewise.learn import progress as showing
-from edgewise.validation import check_data
+from edgewise.base import progress as showing
+from edgewise.solving.validation import check_data
 
 
 def without_x64():

@@ -17,16 +17,7 @@ from edgewise.geometry.union import turn_of
 from edgewise.learn.collocation import training_members
 from edgewise.learn.density import Reading, _coordinates
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Position
-from edgewise.learn.networks import (
-    ACTIVATIONS,
-    DeepONet,
-    Nomad,
-    Output,
-    Perceptron,
-    split_trainable,
-    unknowns,
-    xavier,
-)
+from edgewise.learn.networks import ACTIVATIONS, DeepONet, Nomad, Output, Perceptron, split_trainable, unknowns, xavier
 from edgewise.learn.wrapped import NormalDerivative
 
 SIZES = {"layers": 2, "neurons": 6, "p": 4, "activation": "tanh", "dtype": jnp.float64}

@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 from known import ELLIPSES, WAVES, in_waves, of_ellipses
 
-from edgewise import notebook
+from edgewise.show import notebook
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise import reproduction
 from edgewise.cli import main
 from edgewise.evaluation import measure
 from edgewise.learn.drawn import observed
 from edgewise.learn.loading import folder, shipped
 from edgewise.learn.training import Training
+from edgewise.paper import reproduction
 from edgewise.presets import PRESETS
 
 MEMBERS = [pytest.param(6, id="small"), pytest.param(200, id="full", marks=pytest.mark.slow)]

@@ -16,9 +16,10 @@ pytest.importorskip("matplotlib")
 from figures import bars_of, check_texts, drawn_texts
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from edgewise import plot, plot_bodies, plot_slices, plot_space
+from edgewise import plot
+from edgewise.base.result import Result
 from edgewise.density import PanelDensity
-from edgewise.result import Result
+from edgewise.show import bodies, slices, space
 
 
 @dataclasses.dataclass
@@ -122,7 +123,7 @@ SECTIONS = {
 @pytest.mark.parametrize("name", list(SECTIONS))
 def test_sections_close(name):
     family, parameters, axis, offset, areas = SECTIONS[name]
-    loops = plot_slices.sections(family, parameters, axis, offset)
+    loops = slices.sections(family, parameters, axis, offset)
     assert np.allclose(sorted(area(loop) for loop in loops), areas, rtol=1e-3)
     for loop in loops:
         steps = np.linalg.norm(np.diff(loop, axis=0), axis=1)
@@ -130,7 +131,7 @@ def test_sections_close(name):
 
 
 def test_waves_on_a_slice():
-    figure = plot_space.slice_figure(Ball(np.array([1.0, 2.0]), (1.0, 0.0, 0.0)), resolution=30)
+    figure = space.slice_figure(Ball(np.array([1.0, 2.0]), (1.0, 0.0, 0.0)), resolution=30)
     panels, bars = figure.axes, bars_of(figure)
     assert [bar.get_ylabel() for bar in bars] == ["Re u", "|u|"] * 2
     assert [ax.get_xlabel() for ax in panels] == ["", "", "x", "x"]
@@ -148,7 +149,7 @@ def test_waves_on_a_slice():
 
 
 def test_the_field_is_read_outside_alone():
-    (sample,) = plot_slices.sample_slice(Ball(2.0), box=((-2, -2), (2, 2)), resolution=40)
+    (sample,) = slices.sample_slice(Ball(2.0), box=((-2, -2), (2, 2)), resolution=40)
     assert np.all(np.isfinite(sample.value)) and np.linalg.norm(sample.points, axis=1).min() > 1
     # Sound-soft: along the ball the total field is small.
     near = np.linalg.norm(sample.points, axis=1) < 1.003
@@ -157,13 +158,13 @@ def test_the_field_is_read_outside_alone():
 
 @pytest.mark.parametrize("plane, labels", [("x", ("y", "z")), ("z", ("x", "y"))])
 def test_other_planes(plane, labels):
-    figure = plot_space.slice_figure(Ball(1.0), plane=plane, offset=2.0, box=((-1, -1), (2, 1)), resolution=12)
+    figure = space.slice_figure(Ball(1.0), plane=plane, offset=2.0, box=((-1, -1), (2, 1)), resolution=12)
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == labels
     assert not figure.axes[0].patches
 
 
 def test_other_fields_stand_beside_the_truth():
-    figure = plot_space.slice_figure(OUTSIDE, box=None, resolution=30)
+    figure = space.slice_figure(OUTSIDE, box=None, resolution=30)
     titles = [ax.get_title() for ax in figure.axes[:3]]
     assert (
         titles[0] == "truth"
@@ -172,24 +173,24 @@ def test_other_fields_stand_beside_the_truth():
     )
     assert all(len(ax.patches) == 1 for ax in figure.axes[:3])
     inside = Charge(ew.HalfBalls(), {"t": 0.15}, "interior", (0.0, 0.0, 3.0), in_half_balls)
-    assert not any(ax.patches for ax in plot_space.slice_figure(inside, box=None, resolution=30).axes)
+    assert not any(ax.patches for ax in space.slice_figure(inside, box=None, resolution=30).axes)
 
 
 def test_slices_that_are_refused():
     with pytest.raises(ValueError, match=r"`resolution` must be a whole number from 2 on, got 2\.5"):
-        plot_space.slice_figure(Ball(1.0), resolution=2.5)  # pyright: ignore
+        space.slice_figure(Ball(1.0), resolution=2.5)  # pyright: ignore
     with pytest.raises(ValueError, match="`truth` has 1 members, but the solution 2"):
-        plot_space.slice_figure(Ball(np.array([1.0, 2.0])), truth=Ball(1.0))  # pyright: ignore
+        space.slice_figure(Ball(np.array([1.0, 2.0])), truth=Ball(1.0))  # pyright: ignore
     with pytest.raises(ValueError, match='`plane` must be "x", "y" or "z"'):
-        plot_space.slice_figure(Ball(1.0), plane="w")
+        space.slice_figure(Ball(1.0), plane="w")
     with pytest.raises(ValueError, match="No body meets y = 3"):
-        plot_space.slice_figure(Ball(1.0), box=None, offset=3.0)
+        space.slice_figure(Ball(1.0), box=None, offset=3.0)
     with pytest.raises(ValueError, match="There is no field in the box"):
-        plot_space.slice_figure(Ball(1.0), box=((-0.1, -0.1), (0.1, 0.1)), resolution=5)
+        space.slice_figure(Ball(1.0), box=((-0.1, -0.1), (0.1, 0.1)), resolution=5)
 
 
 def test_far_field_round_the_sphere():
-    figure = plot_space.far_field_sphere_figure(Ball(np.array([1.0, 3.0])), count=24)
+    figure = space.far_field_sphere_figure(Ball(np.array([1.0, 3.0])), count=24)
     balls = [ax for ax in figure.axes if ax.name == "3d"]
     cuts = [ax for ax in figure.axes if ax.name == "polar"]
     assert len(balls) == len(cuts) == 2 and balls[1].get_title("left").endswith(", k\xa0=\xa03")
@@ -203,7 +204,7 @@ def test_far_field_round_the_sphere():
 
 @pytest.mark.parametrize("way", [(0.0, 0.0, -1.0), (0.0, 0.6, 0.8), (-1.0, 0.0, 0.0)])
 def test_arrows_stand_free_of_the_sphere(way):
-    figure = plot_space.far_field_sphere_figure(Ball(1.0, way), count=12)
+    figure = space.far_field_sphere_figure(Ball(1.0, way), count=12)
     (arrow,) = figure.axes[0].texts[-1:]
     assert arrow.arrow_patch is not None
     rim = proj_transform(*figure.axes[0].lines[0].get_data_3d(), figure.axes[0].get_proj())[:2]
@@ -211,25 +212,25 @@ def test_arrows_stand_free_of_the_sphere(way):
 
 
 def test_bodies():
-    figure = plot_space.body_figure(ew.HalfBalls(), {"t": 0.1})
+    figure = space.body_figure(ew.HalfBalls(), {"t": 0.1})
     assert {"x", "y", "z"} <= {*check_texts(figure)}
     (ax,) = figure.axes
     (faces,) = ax.collections
     assert ax.get_title() == "t\xa0=\xa00.1" and (ax.get_xlabel(), ax.get_zlabel()) == ("x", "z")
     # Those that face away are left out.
     assert 0.3 < len(faces.get_facecolor()) / (20 * 40**2) < 0.7
-    assert plot_space.body_figure(ew.Torus(1.0, 0.3)).axes[0].get_title() == ""
+    assert space.body_figure(ew.Torus(1.0, 0.3)).axes[0].get_title() == ""
 
 
 def test_several_bodies_stand_on_one_scale():
-    figure = plot_bodies.bodies_figure(ew.HalfBalls(), [{"t": 0.1, "d": np.eye(3)[0]}, {"t": 0.4, "d": np.eye(3)[1]}])
+    figure = bodies.bodies_figure(ew.HalfBalls(), [{"t": 0.1, "d": np.eye(3)[0]}, {"t": 0.4, "d": np.eye(3)[1]}])
     assert sum("d\xa0=\xa0(" in text for text in check_texts(figure)) == 2
     assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
 
 
 def test_sections_have_no_step_of_rounding():
     """Where pieces meet, a point comes once: the end of the line would show as a speck beside it."""
-    for loop in plot_slices.sections(ew.HalfBalls(), {"t": 0.265}, 1, 0.0):
+    for loop in slices.sections(ew.HalfBalls(), {"t": 0.265}, 1, 0.0):
         steps = np.diff(loop, axis=0)
         assert np.linalg.norm(steps, axis=1).min() > 1e-9
 
@@ -243,8 +244,8 @@ def test_density_on_a_surface():
     result = Result(jnp.zeros((), int), jnp.zeros((), int))
     parts: Any = (density, boundary, None, rule, result, {}, False)
     solution = ew.Solution(problem, {"r": jnp.array(1.0)}, *parts)
-    squares, normals = plot_bodies._squares(problem.family, solution.parameters, 6)
-    values = plot_bodies._on_squares(solution, 6)
+    squares, normals = bodies._squares(problem.family, solution.parameters, 6)
+    values = bodies._on_squares(solution, 6)
     assert values.shape == (len(squares),) and np.allclose(values, 3 * normals[:, 2], atol=0.02)
     figure = plot.density_figure(solution)
     (height,) = [box for text, box in drawn_texts(figure) if text == "z"]

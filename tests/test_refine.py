@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.base.result import Code
 from edgewise.evaluation import measure
 from edgewise.learn.tolerance import within
 from edgewise.potentials import Strengths
-from edgewise.result import Code
+from edgewise.solving.systems import assemble
 from edgewise.special import resample
-from edgewise.systems import assemble
 from edgewise.testing import damaged
 from tests.spoiled import spoiled
 from tests.test_estimate import PROBLEMS, harmonic

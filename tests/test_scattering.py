@@ -11,12 +11,12 @@ import pytest
 from training import changed
 
 import edgewise as ew
-from edgewise import reproduction_space
 from edgewise.cli import main
 from edgewise.evaluation import measure, reference, relative_l2
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.operator import FitResult, Operator
-from edgewise.reproduction_space import MEMBERS, WAVES
+from edgewise.paper import space
+from edgewise.paper.space import MEMBERS, WAVES
 
 BALL = ew.Problem(
     ew.Sphere(),
@@ -130,13 +130,13 @@ def test_the_papers_third_experiment(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     problem = ew.preset("helmholtz-halfballs")
     theirs = changed(
-        reproduction_space.papers_recipe(False),
+        space.papers_recipe(False),
         network={"layers": 1, "neurons": 4, "p": 4},
         collocation={"nodes": 200, "targets": 20},
         optimiser={"steps": 4, "check_every": 2},
         validation={"members": 2, "nodes": 5},
     )
-    where = "edgewise.cli.reproduce_space."
+    where = "edgewise.cli.reproduce.space."
     monkeypatch.setattr(where + "RULE", RULE)
     monkeypatch.setattr(where + "RESOLUTION", 12)
     monkeypatch.setattr(where + "papers_recipe", lambda full: theirs)

@@ -9,7 +9,7 @@ import pytest
 from members import LAPLACE, PAPER, entire, near_points
 
 import edgewise as ew
-from edgewise import linear
+from edgewise.solving import linear
 
 
 def paper_problem(**options):

@@ -18,9 +18,9 @@ from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.multiplied import data_names
 from edgewise.learn.networks import unknowns
 from edgewise.learn.revolved_training import training_in_space
+from edgewise.solving.systems import prepare
+from edgewise.solving.validation import Settings
 from edgewise.special import on_sphere
-from edgewise.systems import prepare
-from edgewise.validation import Settings
 
 HALVES = ew.preset("helmholtz-halfballs")
 ELLIPSOIDS = ew.preset("helmholtz-ellipsoids")

@@ -9,9 +9,9 @@ import pytest
 import scipy.special as sp
 
 import edgewise as ew
+from edgewise.base.named import bind
 from edgewise.geometry import AbstractSurface
 from edgewise.geometry.charts import grade
-from edgewise.geometry.named import bind
 from edgewise.geometry.surface_checks import arrangement, clearance, closing_gap
 from edgewise.special import real_harmonics
 

@@ -10,13 +10,13 @@ import pytest
 from training import changed
 
 import edgewise as ew
-from edgewise import reproduction, reproduction_sweep
 from edgewise.cli import main
 from edgewise.learn.operator import FitResult, Operator
 from edgewise.learn.side_by_side import SideBySide, filled
 from edgewise.learn.training import Training
-from edgewise.plot_sweep import sweep_figure
-from edgewise.reproduction_sweep import Cell, Group, Runner, Sweep, groups_of, recipe_for
+from edgewise.paper import reproduction
+from edgewise.paper.sweep import Cell, Group, Runner, Sweep, groups_of, recipe_for
+from edgewise.show.sweep import sweep_figure
 
 SMALL = Sweep(layers=(1,), neurons=(10, 50), p=(10, 50), steps=2, our_steps=1)
 
@@ -88,7 +88,7 @@ def test_errors_are_measured_as_the_paper_measures_them(problem, monkeypatch):
 def test_every_cell_of_the_paper_is_in_one_group_of_each_kind():
     sweep = Sweep()
     assert len(sweep.cells) == 64 and Cell(3, 100, 50).printed == 0.0158 and Cell(7, 10, 10).printed == 0.0468
-    for kind in reproduction_sweep.KINDS:
+    for kind in sweep.KINDS:
         cells = [cell for group in groups_of(sweep) if group.kind == kind for cell in group.cells]
         assert sorted(cells) == sorted(sweep.cells)
 
@@ -121,7 +121,7 @@ def made_up(monkeypatch):
         names = ran
         stop_after = -1
 
-    monkeypatch.setattr("edgewise.cli.reproduce_sweep.Runner", Quick)
+    monkeypatch.setattr("edgewise.cli.reproduce.sweep.Runner", Quick)
     return made
 
 

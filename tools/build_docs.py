@@ -20,13 +20,15 @@ root = Path(__file__).resolve().parent.parent
 staged = root / "build" / "docs"
 
 FIGURES = [
-    f"{path.stem}.{name}"
-    for path in sorted((root / "edgewise").glob("plot*.py"))
-    for name in re.findall(r"(?m)^def ((?!save_)[a-z]\w*_(?:figure|film))\(", path.read_text(encoding="utf-8"))
+    f"plot.{name}"
+    for name in re.findall(
+        r"import (\w+_(?:figure|film)) as", (root / "edgewise" / "plot.py").read_text(encoding="utf-8")
+    )
+    if not name.startswith("save_")
 ]
 # A page: its title, what it holds, and the names on it; without a dot a name is one of `edgewise`. Tests ask that all are here.
 PAGES = {
-    "problems": ("Problems and solutions", "What is asked, and what is answered.", "Problem solve Solution estimate.ErrorEstimate result.Result geometry.Boundary preset enable_x64"),
+    "problems": ("Problems and solutions", "What is asked, and what is answered.", "Problem solve Solution trust.estimate.ErrorEstimate base.result.Result geometry.Boundary preset enable_x64"),
     "parameters": ("Parameters", "What a family is indexed by.", "Box Direction Angle"),
     "curves": ("Curves", "Boundaries in the plane. Any number may be a parameter's name.", "StarCurve Curve FourierCurve Ellipse Kite Polygon Teardrop Airfoil"),
     "surfaces": ("Surfaces", "Boundaries in space. Any number may be a parameter's name.", "Sphere Ellipsoid Torus StarSurface HarmonicSurface Revolution HalfBalls Cuboid Surface Patch"),

@@ -8,19 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise import __version__, plot, plot_training
+from edgewise import __version__, plot
+from edgewise.base.files import make_folder, write_text
+from edgewise.base.precision import enable_x64
 from edgewise.cli.evaluate import measure_members, measure_random, random_words
 from edgewise.cli.output import table, to_json
 from edgewise.cli.plotting import save
 from edgewise.cli.progress import interruptible, try_next
 from edgewise.evaluation import measure, sample_points
-from edgewise.files import make_folder, write_text
 from edgewise.learn.fit import fit
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import FILES
-from edgewise.precision import enable_x64
+from edgewise.paper.reproduction import EXPERIMENTS, MEMBERS
 from edgewise.presets import preset
-from edgewise.reproduction import EXPERIMENTS, MEMBERS
 from edgewise.solution import Solution
 from edgewise.solver import solve
 
@@ -175,7 +175,7 @@ def _draw(operator: Operator, out: Path) -> tuple[list[Path], str | None]:
         solution = operator(t=jnp.array(MEMBERS))
         figures = {
             "laplace-star.png": plot.field_figure(solution, resolution=3 * RESOLUTION // 4, name="prediction"),
-            "training.png": plot_training.training_figure(operator.history),
+            "training.png": plot.training_figure(operator.history),
         }
     except ImportError as error:
         return [], str(error)

@@ -9,16 +9,14 @@ from typing import Any
 import jax
 
 from edgewise import __version__
+from edgewise.base.precision import enable_x64
 from edgewise.cli.output import to_json
-from edgewise.precision import enable_x64
 
-CORE = ("jax", "jaxlib", "equinox", "optax", "jaxtyping", "numpy", "safetensors", "tyro", "tqdm", "lineax")
+CORE = ("jax", "jaxlib", "equinox", "optax", "jaxtyping", "numpy", "safetensors", "tyro", "tqdm")
 # The packages of every extra that adds a feature; those of a developer are not a user's concern.
 EXTRAS = {
     "plot": ("matplotlib",),
-    "serve": ("starlette", "uvicorn"),
     "io": ("meshio", "xarray", "h5netcdf", "h5py"),
-    "sweep": ("optuna",),
 }
 
 

@@ -6,6 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.named import names_in
+from edgewise.base.parameters import Box
+from edgewise.base.precision import enable_x64
+from edgewise.base.progress import watched
+from edgewise.base.ranges import Interval
 from edgewise.cli.members import check_seed, random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
@@ -19,16 +24,11 @@ from edgewise.cli.runs import (
     too_few_nodes,
     typical_member,
 )
-from edgewise.estimate import ErrorEstimate, refusal
 from edgewise.evaluation import DISTANCES, RESOLUTION, Errors, measure, truth_name
-from edgewise.geometry import Box
-from edgewise.geometry.named import names_in
-from edgewise.geometry.ranges import Interval
 from edgewise.learn.operator import Operator
-from edgewise.learn.progress import watched
-from edgewise.precision import enable_x64
+from edgewise.paper.reproduction import MEMBERS
 from edgewise.problem import Problem
-from edgewise.reproduction import MEMBERS
+from edgewise.trust.estimate import ErrorEstimate, refusal
 
 MOST_MEMBERS = 10_000
 # Members that are measured together in the plane.

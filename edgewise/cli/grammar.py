@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 import tyro
 
-from edgewise.names import guess
+from edgewise.base.words import guess
 
 # How values that are numbers are read, and such a one in words.
 NUMBERS = {"N": (int, "a whole number such as 200"), "ERROR": (float, "a number such as 1e-6")}

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from edgewise.base.words import counted
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.runs import find_run, name_of, shell_continuation
 from edgewise.learn.recipes import collocation_words, from_dict, network_words
 from edgewise.learn.runs import CONFIG, read_config, read_history
-from edgewise.names import counted
 from edgewise.presets import PRESETS, description
 
 

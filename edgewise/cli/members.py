@@ -8,8 +8,8 @@ from typing import NoReturn
 import jax
 import numpy as np
 
-from edgewise.geometry import Box
-from edgewise.geometry.ranges import Angle, Direction, Interval, example
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Angle, Direction, Interval, example
 
 # Beyond this a count is a slip of the keyboard, and would end in a lack of memory instead of a message.
 MOST_MEMBERS = 10**6

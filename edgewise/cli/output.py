@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.files import UNFINISHED, make_folder, with_words
-from edgewise.geometry.ranges import Interval
+from edgewise.base.files import UNFINISHED, make_folder, with_words
+from edgewise.base.ranges import Interval
 
 
 def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: str, option: str = "--out") -> None:

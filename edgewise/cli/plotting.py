@@ -7,20 +7,20 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise import plot, plot_space, plot_training
+from edgewise import plot
+from edgewise.base.files import write
+from edgewise.base.precision import enable_x64
 from edgewise.cli.members import write_range
 from edgewise.cli.output import check_file, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
 from edgewise.cli.runs import at_option, choose_members, find, find_run, problem_option, typical_member
 from edgewise.evaluation import reference
-from edgewise.files import write
+from edgewise.geometry.grids import read_corners
 from edgewise.learn.runs import read_history
-from edgewise.plot_animation import member_film, wave_film
-from edgewise.plot_samples import read_corners
-from edgewise.plot_style import matplotlib_or_words
 from edgewise.potentials import AbstractWave
-from edgewise.precision import enable_x64
 from edgewise.problem import Problem
+from edgewise.show.animation import member_film, wave_film
+from edgewise.show.style import matplotlib_or_words
 from edgewise.solution import Solution
 
 FILM = ".gif"
@@ -107,7 +107,7 @@ def _history(command: Any) -> Any:
     history = read_history(find_run(command.run))
     if not history:
         raise ValueError(f"The run `{command.run}` has no record of its training in metrics.jsonl. Train it again.")
-    return plot_training.training_figure(history)
+    return plot.training_figure(history)
 
 
 def _answer(command: Any, what: str, film: bool) -> Solution:
@@ -170,7 +170,7 @@ def _picture(solution: Solution, what: str, resolution: int | None, box: Any) ->
     if what == "boundary":
         return plot.boundary_figure(solution)
     if what == "far-field":
-        return plot_space.far_field_sphere_figure(solution) if space else plot.far_field_figure(solution)
+        return plot.far_field_sphere_figure(solution) if space else plot.far_field_figure(solution)
     truth = reference(solution) if what == "field" and solution.problem.exact is None else None
     options: dict[str, Any] = {
         "resolution": resolution or RESOLUTION[solution.problem.family.dim],
@@ -178,4 +178,4 @@ def _picture(solution: Solution, what: str, resolution: int | None, box: Any) ->
         "truth": truth,
         "name": "prediction",
     }
-    return (plot_space.slice_figure if space else plot.field_figure)(solution, **options)
+    return (plot.slice_figure if space else plot.field_figure)(solution, **options)

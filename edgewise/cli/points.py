@@ -11,9 +11,9 @@ import numpy as np
 
 from edgewise.cli.output import check_file
 from edgewise.export import SUFFIXES, check_ending, files_of
-from edgewise.export_netcdf import xarray_or_words
-from edgewise.export_table import AXES
-from edgewise.export_vtu import meshio_or_words
+from edgewise.export.netcdf import xarray_or_words
+from edgewise.export.table import AXES
+from edgewise.export.vtu import meshio_or_words
 
 NAMES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 

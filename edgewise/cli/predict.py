@@ -7,20 +7,20 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.precision import enable_x64
+from edgewise.base.progress import watched
+from edgewise.base.words import counted
 from edgewise.cli.output import to_json
 from edgewise.cli.points import check_output, read_points
 from edgewise.cli.progress import say_what_space_costs, try_next
 from edgewise.cli.runs import at_option, choose_members, find, problem_option, too_few_nodes
-from edgewise.estimate import refusal
 from edgewise.export import check_resolution, field_table, files_of, grid_points, has_total, is_mesh, places, save
-from edgewise.export_boundary import boundary_table
-from edgewise.export_table import joined
+from edgewise.export.boundary import boundary_table
+from edgewise.export.table import joined
 from edgewise.learn.operator import Operator
-from edgewise.learn.progress import watched
-from edgewise.names import counted
-from edgewise.plot_samples import members_of
-from edgewise.precision import enable_x64
+from edgewise.show.samples import members_of
 from edgewise.solution import Solution
+from edgewise.trust.estimate import refusal
 
 # Members whose fields are evaluated at once.
 CHUNK = 32

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from edgewise.names import guess
+from edgewise.base.words import guess
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 

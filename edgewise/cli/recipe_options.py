@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from edgewise.base.words import guess
 from edgewise.learn.recipes import Recipe
-from edgewise.names import guess
 
 TRUTHS = {"true": True, "false": False}
 

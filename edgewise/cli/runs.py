@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import typical, written
+from edgewise.base.words import guess
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
-from edgewise.geometry import Box
-from edgewise.geometry.ranges import typical, written
 from edgewise.learn.loading import continuation, folder, read, shipped
 from edgewise.learn.operator import Operator
 from edgewise.learn.runs import CONFIG, read_config
-from edgewise.names import guess
 from edgewise.presets import preset
 from edgewise.problem import Problem
 

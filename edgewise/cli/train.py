@@ -7,6 +7,8 @@ from typing import Any
 
 import jax
 
+from edgewise.base.precision import enable_x64
+from edgewise.base.words import counted
 from edgewise.cli.members import check_seed
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.problems import find_problem
@@ -21,8 +23,6 @@ from edgewise.learn.operator import Operator
 from edgewise.learn.recipe_checks import check_problem
 from edgewise.learn.recipes import Recipe, collocation_words, from_dict, network_words, steps_words
 from edgewise.learn.runs import CONFIG, FILES, METRICS, read_config
-from edgewise.names import counted
-from edgewise.precision import enable_x64
 from edgewise.problem import Problem
 
 

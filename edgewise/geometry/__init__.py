@@ -5,8 +5,6 @@ from edgewise.geometry.corners import Airfoil, Polygon, Teardrop
 from edgewise.geometry.curves import Curve, Ellipse, FourierCurve, Kite, StarCurve
 from edgewise.geometry.edged import Cuboid, HalfBalls, Revolution
 from edgewise.geometry.family import AbstractCurve, AbstractFamily, AbstractPlaneFamily
-from edgewise.geometry.parameters import Box
-from edgewise.geometry.ranges import Angle, Direction
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.geometry.surfaces import Ellipsoid, HarmonicSurface, Patch, Sphere, StarSurface, Surface, Torus
 from edgewise.geometry.union import Union
@@ -18,12 +16,9 @@ __all__ = [
     "AbstractPlaneFamily",
     "AbstractSurface",
     "Airfoil",
-    "Angle",
     "Boundary",
-    "Box",
     "Cuboid",
     "Curve",
-    "Direction",
     "Ellipse",
     "Ellipsoid",
     "FourierCurve",

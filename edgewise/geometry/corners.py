@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.named import Parameter, names_in, number, numbers, shape_with_names
+from edgewise.base.precision import is_concrete
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.named import Parameter, names_in, number, numbers, shape_with_names
-from edgewise.precision import is_concrete
 
 
 class Polygon(AbstractCurve):

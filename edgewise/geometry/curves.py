@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.named import UserFunction, number, positive
 from edgewise.geometry.family import AbstractCurve
-from edgewise.geometry.named import UserFunction, number, positive
 
 
 class Curve(AbstractCurve):

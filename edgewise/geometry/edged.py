@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.named import UserFunction, number, positive
 from edgewise.geometry.charts import CUBE, disc, grade
-from edgewise.geometry.named import UserFunction, number, positive
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.special.elementary import polynomial
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from edgewise.base.named import bind, names_in
 from edgewise.geometry.boundary import Boundary
-from edgewise.geometry.named import bind, names_in
 
 
 class AbstractFamily(eqx.Module):

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.named import bind
 from edgewise.geometry.family import AbstractFamily, AbstractPlaneFamily
-from edgewise.geometry.named import bind
 from edgewise.geometry.polyhedra import lattice
 from edgewise.geometry.surface import AbstractSurface
 

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from edgewise.base.named import bind
 from edgewise.geometry.boundary import Boundary
 from edgewise.geometry.family import AbstractFamily
-from edgewise.geometry.named import bind
 from edgewise.geometry.polyhedra import lattice, triangles, volume, windings
 
 # Squares along a side of a patch in the polyhedra that tell inside from outside; even, so that a corner is in the middle.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from edgewise.geometry.named import bind
+from edgewise.base.named import bind
 from edgewise.geometry.polyhedra import lattice, triangles, windings
 from edgewise.geometry.surface import AbstractSurface
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.named import Parameter, number, numbers, shape_with_names
+from edgewise.base.precision import is_concrete
 from edgewise.geometry.family import AbstractCurve, AbstractFamily
-from edgewise.geometry.named import Parameter, number, numbers, shape_with_names
 from edgewise.geometry.surface import AbstractSurface
-from edgewise.precision import is_concrete
 
 
 def Translate(family: AbstractFamily, offset: Any) -> AbstractCurve | AbstractSurface:

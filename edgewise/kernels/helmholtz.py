@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry.named import Parameter, number
+from edgewise.base.named import Parameter, number
+from edgewise.base.precision import is_concrete
 from edgewise.kernels.kernel import AbstractKernel, check_dim
-from edgewise.precision import is_concrete
 from edgewise.special import i0_of_square, j0_of_square, k0_of_square, k0_regular, y0_regular
 from edgewise.special.elementary import sincos
 
@@ -36,6 +36,7 @@ class Helmholtz(AbstractKernel):
 
     dim: int = eqx.field(static=True)
     wavenumber: Any
+    words = "Δu + k²u = 0"
 
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("Helmholtz", dim, ", wavenumber=..."), number(wavenumber)
@@ -64,6 +65,12 @@ class Helmholtz(AbstractKernel):
         k2 = jnp.asarray(self.wavenumber, q.dtype) ** 2
         # Y0 = y0_regular + J0 log(k² |d|²)/π.
         return (0.25j - jnp.log(k2) / (4 * jnp.pi)) * j0_of_square(k2 * q) - y0_regular(k2 * q) / 4
+
+    def in_words(self) -> str:
+        k = self.wavenumber
+        if isinstance(k, Parameter):
+            return super().in_words() if k.name == "k" else f"{super().in_words()}, k = {k.name}"
+        return f"{super().in_words()}, k = {np.asarray(k):.4g}" if is_concrete(k) else super().in_words()
 
     @property
     def rate(self) -> Any:
@@ -101,6 +108,7 @@ class ModifiedHelmholtz(AbstractKernel):
 
     dim: int = eqx.field(static=True)
     wavenumber: Any
+    words = "Δu - λ²u = 0"
 
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim, ", wavenumber=..."), number(wavenumber)

@@ -63,6 +63,8 @@ class AbstractKernel(eqx.Module):
     dim: eqx.AbstractVar[int]
     order: ClassVar[int] = 2
     """Of the differential equation: 2, or 4 where two conditions are prescribed on the boundary."""
+    words: ClassVar[str] = ""
+    """The equation as one writes it."""
     polynomials: ClassVar[int] = 0
     """How many of 1, x, y solve the equation and must be told apart from layers: in the plane 1 for Laplace, 3 for the
     biharmonic; in space none, where fields of layers vanish at infinity."""
@@ -107,6 +109,10 @@ class AbstractKernel(eqx.Module):
     def __call__(self, target: Node, source: Node, layer: Layer = "single") -> Inexact[Array, ""]:
         """The layer's kernel for one pair of nodes."""
         return layer_of(self.radial, layer, displacement(target, source), target.normal, source.normal)
+
+    def in_words(self) -> str:
+        """The kernel's name and its equation."""
+        return f"{self.name}: {self.words}" if self.words else self.name
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ class Laplace(AbstractKernel):
     """
 
     dim: int = eqx.field(static=True)
+    words = "Δu = 0"
 
     def __init__(self, dim: int):
         self.dim = check_dim("Laplace", dim)
@@ -58,6 +59,7 @@ class Biharmonic(AbstractKernel):
 
     dim: int = eqx.field(static=True)
     order = 4
+    words = "Δ²u = 0"
     polynomials = 3
 
     def __init__(self, dim: int):

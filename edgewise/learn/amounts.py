@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry import Box
+from edgewise.base.parameters import Box
 from edgewise.learn.inputs import chebyshev
 
 

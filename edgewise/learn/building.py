@@ -16,14 +16,7 @@ from edgewise.learn.equivariant import Equivariant
 from edgewise.learn.expansion import Expansion
 from edgewise.learn.frame import WaveFrame, wave_direction
 from edgewise.learn.illuminated import Illuminated
-from edgewise.learn.inputs import (
-    Fixed,
-    GaussianFourier,
-    Harmonics,
-    ParameterInputs,
-    Placed,
-    Position,
-)
+from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Placed, Position
 from edgewise.learn.modal import Modal
 from edgewise.learn.multiplied import superposition
 from edgewise.learn.networks import AbstractNetwork, DeepONet, Nomad, Output

@@ -2,19 +2,13 @@
 
 import math
 
-from edgewise.geometry import Box
-from edgewise.geometry.ranges import Interval
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Interval
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
 from edgewise.learn.multiplied import superposition
 from edgewise.learn.octaves import by_octaves
-from edgewise.learn.recipes import (
-    CollocationRecipe,
-    NetworkRecipe,
-    OptimiserRecipe,
-    Recipe,
-    ValidationRecipe,
-)
+from edgewise.learn.recipes import CollocationRecipe, NetworkRecipe, OptimiserRecipe, Recipe, ValidationRecipe
 from edgewise.learn.turned_data import Column
 from edgewise.learn.turning import TurningNumbers, asked_once, turning_numbers
 from edgewise.learn.turning_terms import terms_of

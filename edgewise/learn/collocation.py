@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Inexact
 
-from edgewise import linear
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Angle, Interval
 from edgewise.geometry import AbstractFamily, Boundary
-from edgewise.geometry.parameters import Box
-from edgewise.geometry.ranges import Angle, Interval
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.potentials import LayerPair
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Graded, Kress
 from edgewise.quadrature.rule import next_shared, sides
+from edgewise.solving import linear
 
 Values = dict[str, Array]
 

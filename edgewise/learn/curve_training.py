@@ -19,7 +19,7 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy
-from edgewise.validation import check_data
+from edgewise.solving.validation import check_data
 
 # Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
 LEAST, MOST = 1e3, 1e6

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
-from edgewise.geometry import AbstractSurface, Boundary, Direction
-from edgewise.geometry.named import bind
-from edgewise.geometry.parameters import Box
+from edgewise.base.named import bind
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Direction
+from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.learn.collocation import System, Values
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.recipes import CollocationRecipe

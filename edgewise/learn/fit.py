@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from edgewise.base.precision import working_dtype
 from edgewise.learn import choices, recipes
 from edgewise.learn.curve_training import check_members
 from edgewise.learn.folder import Folder
@@ -19,10 +20,9 @@ from edgewise.learn.recipe_checks import check_problem, check_reads_no_data, che
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import is_text
 from edgewise.learn.training import training_for
-from edgewise.precision import working_dtype
 from edgewise.problem import Problem
-from edgewise.validation import check_curves, check_numbers
-from edgewise.validation_space import check_surfaces
+from edgewise.solving.validation import check_curves, check_numbers
+from edgewise.solving.validation_space import check_surfaces
 
 
 def fit(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.files import is_unfinished, lock, make_folder, write_text
+from edgewise.base.files import is_unfinished, lock, make_folder, write_text
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipes import Recipe, from_dict

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry.named import Parameter, names_in
-from edgewise.geometry.ranges import Interval
+from edgewise.base.named import Parameter, names_in
+from edgewise.base.ranges import Interval
 from edgewise.learn.amounts import direction_angle
 from edgewise.learn.collocation import rule_on, training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs

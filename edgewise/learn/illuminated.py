@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact, PRNGKeyArray
 
+from edgewise.base.named import bind
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import bind
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.learn.networks import AbstractNetwork, Output, Perceptron
 from edgewise.problem import Problem

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from edgewise.geometry import Angle, Boundary, Box, Direction
-from edgewise.geometry.ranges import Interval
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Angle, Direction, Interval
+from edgewise.geometry import Boundary
 from edgewise.geometry.union import turn_of
 
 

@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.precision import double_precision, working_dtype
+from edgewise.base.words import guess, nearest
 from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipe_checks import check_recipe
 from edgewise.learn.recipes import from_dict
 from edgewise.learn.runs import CONFIG, WEIGHTS, by_path, compare, read_config, read_history
 from edgewise.learn.storage import load_arrays
-from edgewise.names import guess, nearest
-from edgewise.precision import double_precision, working_dtype
 from edgewise.presets import PRESETS, preset
 from edgewise.problem import Problem
 

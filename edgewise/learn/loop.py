@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.progress import Progress
+from edgewise.base.words import counted
 from edgewise.learn.folder import Folder
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.optimisers import State
-from edgewise.learn.progress import Progress
 from edgewise.learn.training import AnyTraining
-from edgewise.names import counted
 
 logger = logging.getLogger("edgewise")
 

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.geometry.ranges import Interval
+from edgewise.base.precision import complex_dtype
+from edgewise.base.ranges import Interval
 from edgewise.learn import stochastic
 from edgewise.learn.collocation import (
     Values,
@@ -23,7 +24,6 @@ from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.modal import Modal
 from edgewise.learn.optimisers import State, parts
 from edgewise.learn.recipes import Recipe
-from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 
 # Of a step.

@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.geometry.named import names_in
-from edgewise.geometry.ranges import Angle, Interval
+from edgewise.base.named import names_in
+from edgewise.base.precision import double_precision
+from edgewise.base.ranges import Angle, Interval
 from edgewise.learn.amounts import Chebyshev, Superposition
 from edgewise.learn.collocation import Values, rule_on
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import AbstractWave, BoundaryValues
-from edgewise.precision import double_precision
 from edgewise.problem import Problem
 
 # Nodes at which data are looked at: data that vanish at all of them have waves that a boundary hardly resolves.

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Inexact
 
-from edgewise.geometry.named import names_in
-from edgewise.geometry.ranges import Interval
+from edgewise.base.named import names_in
+from edgewise.base.ranges import Interval
 from edgewise.kernels import Helmholtz
 from edgewise.learn.collocation import System, conditioned_systems, rule_on, training_members
 from edgewise.learn.inputs import ParameterInputs, number_of_terms

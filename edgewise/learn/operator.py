@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.html import html
+from edgewise.base.precision import is_concrete
+from edgewise.base.result import Code, Result
 from edgewise.geometry import Boundary
 from edgewise.learn.collocation import rule_on
 from edgewise.learn.density import NeuralDensity, Reading
@@ -18,15 +21,12 @@ from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import describe, named_arrays, save_run
 from edgewise.learn.tolerance import within
-from edgewise.notebook import card, members_picture
 from edgewise.potentials import Neumann, Strengths
-from edgewise.precision import is_concrete
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature, Duffy
-from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.validation import Values, check_curves, check_numbers
-from edgewise.validation_space import check_surfaces
+from edgewise.solving.validation import Values, check_curves, check_numbers
+from edgewise.solving.validation_space import check_surfaces
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,9 +119,7 @@ class Operator:
         return Duffy(nodes) if self.problem.family.dim == 3 else rule_on(self.problem.family, nodes)
 
     def _repr_html_(self) -> str:
-        shown = [line for line in self.problem.in_words() if line[0] != "layers"]
-        rows = [*shown, ("recipe", self.recipe.name), ("result", str(self.result))]
-        return card("Operator", rows, [members_picture(self.problem.family, self.problem.parameters)])
+        return html(self)
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.parameters.names)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.geometry.ranges import Interval
+from edgewise.base.precision import complex_dtype
+from edgewise.base.ranges import Interval
 from edgewise.learn.building import shape_of
 from edgewise.learn.collocation import Values, rule_on
 from edgewise.learn.frame import wave_direction
@@ -16,7 +17,6 @@ from edgewise.learn.space_checks import check_field_from_density, check_in_space
 from edgewise.learn.turning import turning_numbers
 from edgewise.learn.waves import amounts_of
 from edgewise.potentials import LayerPair, SingleLayer, Strengths
-from edgewise.precision import complex_dtype
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.rule import sides

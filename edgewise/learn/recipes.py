@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from edgewise.names import counted
+from edgewise.base.words import counted
 
 
 @dataclasses.dataclass(frozen=True)

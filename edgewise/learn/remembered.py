@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from edgewise.precision import is_concrete
+from edgewise.base.precision import is_concrete
 from edgewise.problem import Problem
 
 Found = TypeVar("Found")

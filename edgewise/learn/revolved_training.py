@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.geometry.ranges import Interval
+from edgewise.base.ranges import Interval
 from edgewise.learn import projection
 from edgewise.learn.collocation import Values
 from edgewise.learn.networks import split_trainable

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from edgewise import __version__
-from edgewise.files import is_unfinished, lock, make_folder, with_words, write_text
+from edgewise.base.files import is_unfinished, lock, make_folder, with_words, write_text
 from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.named import bind
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import bind
 from edgewise.learn.inputs import ParameterInputs
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.waves import turning_direction

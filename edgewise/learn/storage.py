@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from edgewise.files import with_words, write
+from edgewise.base.files import with_words, write
 from edgewise.learn.header import DTYPES, MAX_HEADER, METADATA, Place, parse, read_header, show
 
 # One entry holds all of ours, as JSON: the library writes several entries in an order that changes from run to run.

@@ -16,8 +16,8 @@ from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.centred import Panels
 from edgewise.quadrature.sampled import Sampled, sample
-from edgewise.systems import on_nodes, prepare
-from edgewise.validation import Settings
+from edgewise.solving.systems import on_nodes, prepare
+from edgewise.solving.validation import Settings
 
 # Numbers that the rows of members worked on together may take, and how many members these may be.
 BATCH_NUMBERS, TOGETHER = 2**25, 32

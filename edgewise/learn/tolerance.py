@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.precision import is_concrete
+from edgewise.base.precision import is_concrete
+from edgewise.base.result import Code, Result
 from edgewise.quadrature import AbstractQuadrature
-from edgewise.refinement import least_tol
-from edgewise.result import Code, Result
 from edgewise.solution import Solution
-from edgewise.systems import finer_rule, nodal
+from edgewise.solving.refinement import least_tol
+from edgewise.solving.systems import finer_rule, nodal
 
 # A residual this much smaller than the error that is allowed, relative to the field, is tried first.
 MARGIN = 0.1

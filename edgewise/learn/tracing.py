@@ -6,11 +6,11 @@ from typing import Any
 
 import jax
 
+from edgewise.base.precision import working_dtype
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.operator import FitResult, Operator, in_precision
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.training import AnyTraining, training_for
-from edgewise.precision import working_dtype
 from edgewise.problem import Problem
 
 Measure = Callable[[Operator], float]

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from edgewise.geometry.named import Parameter, UserFunction, names_in
-from edgewise.geometry.parameters import Box
-from edgewise.geometry.ranges import Interval
+from edgewise.base.named import Parameter, UserFunction, names_in
+from edgewise.base.parameters import Box
+from edgewise.base.precision import double_precision
+from edgewise.base.ranges import Interval
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
 from edgewise.learn.collocation import Values, rule_on, training_members
 from edgewise.learn.frame import wave_direction
@@ -25,7 +26,6 @@ from edgewise.learn.multiplied import superposition
 from edgewise.learn.remembered import remembered
 from edgewise.learn.turned_data import Column, columns_of
 from edgewise.potentials import Robin
-from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import sides
 

@@ -7,8 +7,10 @@ import jax
 import numpy as np
 import scipy.special
 
-from edgewise.geometry import Box, Direction
-from edgewise.geometry.named import Parameter, bind
+from edgewise.base.named import Parameter, bind
+from edgewise.base.parameters import Box
+from edgewise.base.precision import double_precision
+from edgewise.base.ranges import Direction
 from edgewise.kernels import Helmholtz
 from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics
 from edgewise.learn.collocation import rule_on
@@ -17,7 +19,6 @@ from edgewise.learn.inputs import axes_of
 from edgewise.learn.multiplied import polynomials, superposition
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import CombinedField
-from edgewise.precision import double_precision
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.base.named import bind
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import bind
 from edgewise.learn.amounts import Superposition
 from edgewise.learn.inputs import Fixed
 from edgewise.learn.networks import AbstractNetwork

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact
 
+from edgewise.base.named import Parameter, number
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import Parameter, number
 from edgewise.special import interpolate
 
 

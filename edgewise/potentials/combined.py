@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.base.named import positive
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import positive
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer, ModifiedHelmholtz
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import (

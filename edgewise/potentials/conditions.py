@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from edgewise.base.named import UserFunction, number
 from edgewise.geometry import Boundary
-from edgewise.geometry.named import UserFunction, number
 
 
 class AbstractCondition(eqx.Module):

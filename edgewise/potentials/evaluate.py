@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
+from edgewise.base.named import bind
+from edgewise.base.precision import is_concrete
 from edgewise.geometry import AbstractFamily
-from edgewise.geometry.named import bind
 from edgewise.kernels import AbstractKernel, Biharmonic
 from edgewise.potentials.representation import Side, Strengths
-from edgewise.precision import is_concrete
 from edgewise.quadrature import AbstractQuadrature, close, source
 from edgewise.special import derivative
 

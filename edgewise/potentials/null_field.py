@@ -8,13 +8,7 @@ from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer
 from edgewise.potentials.combined import CombinedField, coupling_of
 from edgewise.potentials.conditions import AbstractCondition, Dirichlet
-from edgewise.potentials.representation import (
-    AbstractRepresentation,
-    Member,
-    Side,
-    Strengths,
-    identity_like,
-)
+from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths, identity_like
 
 
 class NullField(AbstractRepresentation):

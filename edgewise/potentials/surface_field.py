@@ -14,14 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
+from edgewise.base.named import bind
+from edgewise.base.precision import is_concrete
 from edgewise.geometry import AbstractFamily
-from edgewise.geometry.named import bind
 from edgewise.kernels import AbstractKernel, Laplace
 from edgewise.kernels.kernel import dot, layer_of, slopes
 from edgewise.potentials.evaluate import PAIRS, Quantity
 from edgewise.potentials.far_space import far_of
 from edgewise.potentials.representation import Side, Strengths
-from edgewise.precision import is_concrete
 from edgewise.quadrature import Duffy
 from edgewise.quadrature.centred import Panels, View, at, counts_for, normal_at, samples, view
 from edgewise.quadrature.close_rows import fine_nodes

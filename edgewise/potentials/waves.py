@@ -1,6 +1,7 @@
 """Incident waves: boundary data for scattering, with the gradient that a flux needs."""
 
 import abc
+import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -9,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry.named import Parameter, number, numbers, shape_with_names
+from edgewise.base.named import Parameter, number, numbers, shape_with_names
+from edgewise.base.precision import is_concrete
+from edgewise.base.ranges import in_words
 from edgewise.kernels import AbstractKernel, Helmholtz
-from edgewise.precision import is_concrete
 
 
 class AbstractWave(eqx.Module):
@@ -28,6 +30,15 @@ class AbstractWave(eqx.Module):
     def refusal(self, kernel: AbstractKernel) -> str | None:
         """Why there is no such wave for this kernel; None if there is. Parameters are bound already."""
 
+    def in_words(self) -> str:
+        """The wave as one writes it."""
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        named = [f"{name} = {value.name!r}" for name, value in given.items() if isinstance(value, Parameter)]
+        known = {
+            name: value for name, value in given.items() if is_concrete(value) and np.asarray(value).dtype.kind in "if"
+        }
+        return f"{type(self).__name__}({', '.join([*named, *in_words(known)])})"
+
     def gradient(self, x: Float[Array, " d"], kernel: AbstractKernel) -> Inexact[Array, " d"]:
         return jax.jacfwd(lambda x: self.value(x, kernel))(x)
 
@@ -35,13 +46,14 @@ class AbstractWave(eqx.Module):
 class PlaneWave(AbstractWave):
     """e^{ik d·x}, with the wavenumber of the problem's kernel.
 
-    Arguments:
-        direction: The unit vector d, or in the plane its angle; numbers, or the name of a `Direction` or an `Angle`.
+        Arguments:
+            direction: The unit vector d, or in the plane its angle; numbers, or the name of a `Direction` or an `Angle`.
 
-    >>> import jax.numpy as jnp
-    >>> from edgewise.kernels import Helmholtz
-    >>> abs(PlaneWave(0.0).value(jnp.array([1.0, 2.0]), Helmholtz(2, 3.0)) - jnp.exp(3j)) < 1e-6
-    Array(True, dtype=bool)
+        >>> import jax.numpy as jnp
+        >>> from edgewise.base.ranges import in_words
+    from edgewise.kernels import Helmholtz
+        >>> abs(PlaneWave(0.0).value(jnp.array([1.0, 2.0]), Helmholtz(2, 3.0)) - jnp.exp(3j)) < 1e-6
+        Array(True, dtype=bool)
     """
 
     direction: Any

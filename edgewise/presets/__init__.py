@@ -2,7 +2,7 @@
 
 import equinox as eqx
 
-from edgewise.names import guess
+from edgewise.base.words import guess
 from edgewise.presets import (
     biharmonic_star,
     helmholtz_ellipsoids,

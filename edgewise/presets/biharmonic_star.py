@@ -11,7 +11,8 @@ Reference: Z. Fang, S. Wang and P. Perdikaris, "Learning only on boundaries", ar
 import jax
 import jax.numpy as jnp
 
-from edgewise.geometry import Box, StarCurve
+from edgewise.base.parameters import Box
+from edgewise.geometry import StarCurve
 from edgewise.kernels import Biharmonic
 from edgewise.potentials import Clamped, LayerPair
 from edgewise.problem import Problem

@@ -8,7 +8,9 @@ Six parameters, and no symmetry that every member has beside its three planes.
 
 import math
 
-from edgewise.geometry import Box, Direction, Ellipsoid
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Direction
+from edgewise.geometry import Ellipsoid
 from edgewise.kernels import Helmholtz
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem

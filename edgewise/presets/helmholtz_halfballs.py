@@ -12,7 +12,9 @@ Reference: Z. Fang, S. Wang and P. Perdikaris, "Learning only on boundaries", ar
 
 import math
 
-from edgewise.geometry import Box, Direction, HalfBalls
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Direction
+from edgewise.geometry import HalfBalls
 from edgewise.kernels import Helmholtz
 from edgewise.potentials import CombinedField, PlaneWave
 from edgewise.problem import Problem

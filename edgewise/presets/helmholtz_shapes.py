@@ -4,7 +4,9 @@
   u = -e^{ik d·x} on it: sound-soft; u is the scattered wave, d the direction of `angle`.
 """
 
-from edgewise.geometry import Angle, Box, StarCurve
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Angle
+from edgewise.geometry import StarCurve
 from edgewise.kernels import Helmholtz
 from edgewise.potentials import NullField, PlaneWave
 from edgewise.presets.laplace_shapes import amplitudes, waves

@@ -6,7 +6,9 @@
 
 import jax.numpy as jnp
 
-from edgewise.geometry import Angle, Box, StarCurve
+from edgewise.base.parameters import Box
+from edgewise.base.ranges import Angle
+from edgewise.geometry import StarCurve
 from edgewise.kernels import Helmholtz
 from edgewise.potentials import NullField, PlaneWave
 from edgewise.problem import Problem

@@ -9,7 +9,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.geometry import Box, StarCurve
+from edgewise.base.parameters import Box
+from edgewise.geometry import StarCurve
 from edgewise.kernels import Laplace
 from edgewise.potentials import DoubleLayer
 from edgewise.presets.laplace_quadratic import data

@@ -10,7 +10,8 @@ Reference: Z. Fang, S. Wang and P. Perdikaris, "Learning only on boundaries", ar
 
 import jax.numpy as jnp
 
-from edgewise.geometry import Box, StarCurve
+from edgewise.base.parameters import Box
+from edgewise.geometry import StarCurve
 from edgewise.kernels import Laplace
 from edgewise.potentials import SingleLayer
 from edgewise.problem import Problem

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.base.precision import is_concrete
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
 from edgewise.kernels.kernel import layer_of
-from edgewise.precision import is_concrete
 from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
 from edgewise.quadrature.neighbours import FINE, PIECE, SORTS, Near, Pairs, in_pieces, pick, places
 from edgewise.special import gauss, interpolation

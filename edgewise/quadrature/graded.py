@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
+from edgewise.base.precision import is_concrete
 from edgewise.geometry import AbstractCurve, AbstractFamily, AbstractPlaneFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import dot
-from edgewise.precision import is_concrete
 from edgewise.quadrature.panel_source import PANEL_NODES, PanelSource
 from edgewise.quadrature.panels import panel_grid
 from edgewise.quadrature.periodic import (

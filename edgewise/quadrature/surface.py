@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
+from edgewise.base.precision import is_concrete
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
 from edgewise.kernels.kernel import layer_of
-from edgewise.precision import is_concrete
 from edgewise.quadrature.centred import Panels, of_normal
 from edgewise.quadrature.close_rows import alone, near_rows
 from edgewise.quadrature.neighbours import Near, Neighbours, Pairs, neighbours, sorts

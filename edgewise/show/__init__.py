@@ -1,0 +1,1 @@
+"""What a person sees: figures, films, and cards in notebooks. `edgewise.plot` lists them."""

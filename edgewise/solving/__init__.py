@@ -1,0 +1,1 @@
+"""Equations of members: assembled, solved, refined; and how many nodes they take."""

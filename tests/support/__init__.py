@@ -1,0 +1,1 @@
+"""Reference solutions, by series, images and closed formulas, that the tests compare with."""
