@@ -1,5 +1,6 @@
-"""How wrong a field is: measured against the exact one, or against a solve finer than it needs to be, up to the boundary."""
+"""Measures how wrong a field is, up to the boundary: against the exact one, or a solve finer than it needs to be."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,11 +10,10 @@ from jaxtyping import Array
 
 from edgewise.base.named import bind
 from edgewise.geometry.grids import MARGIN, box_around, grid_in
-from edgewise.potentials import Neumann
-from edgewise.potentials.surface_field import on_sphere_of
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy, Graded, Kress
+from edgewise.quadrature import rule_for
 from edgewise.quadrature.rule import equispaced
+from edgewise.quadrature.surfaces.field import on_sphere_of
 from edgewise.solution import Solution
 from edgewise.solver import solve
 from edgewise.trust.error_field import circle
@@ -24,10 +24,10 @@ DISTANCES = {2: np.array([0.0, *10.0 ** np.arange(-8, -1)]), 3: 10.0 ** np.arang
 RESOLUTION = {2: 160, 3: 7}
 # Positions on a surface from which points go off, and how many more nodes along a side its reference has.
 ON_SURFACE, MORE = 20, 2
-# How far the reference's density must have settled for no word about it: at edges it settles last, fields are a thousand times
-# better known.
+# How far the reference's density must have settled for no word about it: at edges it settles last, fields are a
+# thousand times better known.
 SETTLED = 1e-2
-# Where many members are measured: points of the grid, of which every member has others, and positions along the boundary.
+# For many members: points of the grid, different ones for every member, and positions along the boundary.
 FEW_POINTS, FEW_POSITIONS = 800, 25
 # Numbers of points are rounded up to this, so that one compiled function serves all members.
 PIECE = 512
@@ -60,14 +60,15 @@ def measure(
 ) -> Errors:
     """The errors of a solution, solved or predicted, of one member or of a batch.
 
-    The points are those of a grid over the member's boundary, or for fields outside over a box around it, that lie on the right
-    side, and others on the boundary and close to it. Interior Neumann data leave a constant free: there, fields are compared
-    without their means.
+    The points are those of a grid over the member's boundary, or for fields outside over a box around it, that lie on
+    the right side, and others on the boundary and close to it. Interior Neumann data leave a constant free: there,
+    fields are compared without their means.
 
     Arguments:
         truth: What to compare with: by default the problem's `exact` field, or else `reference`.
         resolution: Points along the longest side of the grid: by default 160, in space 7.
-        every_point: If false, in the plane 800 points of the grid a member, drawn by a fixed seed: for hundreds of members.
+        every_point: If false, in the plane 800 points of the grid a member, drawn by a fixed seed: for hundreds of
+            members.
         first: The number of the first member, where many are measured in parts: each number has other points.
 
     >>> import edgewise as ew
@@ -93,18 +94,16 @@ def measure(
 def reference(solution: Solution) -> Solution:
     """The same members, solved: with twice as many nodes as `solve` finds enough.
 
-    On surfaces with two nodes more along a side of a panel than the solution has, which gain a digit: as many as `solve` would
-    find enough are too dear for edges. Members that differ in their data alone share a matrix.
+    On surfaces with two nodes more along a side of a panel than the solution has, which gain a digit: as many as
+    `solve` would find enough are too dear for edges. Members that differ in their data alone share a matrix.
     """
     problem = solution.problem
     parameters: dict[str, Any] = dict(solution.parameters)
-    if isinstance(solution.quadrature, Duffy):
-        finer = Duffy(solution.quadrature.num_nodes + MORE, solution.quadrature.panels)
+    if solution.quadrature.is_dear:
+        finer = dataclasses.replace(solution.quadrature, num_nodes=solution.quadrature.num_nodes + MORE)
         return solve(problem, quadrature=finer, tol=SETTLED, extrapolate=True, **parameters)
     enough = solve(problem, extrapolate=True, **parameters)
-    nodes = 2 * enough.quadrature.num_nodes
-    rule = Graded(nodes) if isinstance(enough.quadrature, Graded) else Kress(nodes)
-    return solve(problem, quadrature=rule, extrapolate=True, **parameters)
+    return solve(problem, quadrature=enough.quadrature.finer(), extrapolate=True, **parameters)
 
 
 def truth_name(problem: Problem) -> str:
@@ -117,7 +116,7 @@ def sample_points(member: Solution, resolution: int, index: int | None = None) -
     With an index, a choice of the grid's points: another for every index.
     """
     problem = member.problem
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         return _points_in_space(member, resolution)
     x, normal = (np.asarray(part) for part in _nodes(problem, member.parameters, 200))
     # As dense as the grid: a hundred at 160 points.
@@ -128,7 +127,7 @@ def sample_points(member: Solution, resolution: int, index: int | None = None) -
 
 
 def _points_in_space(member: Solution, resolution: int) -> tuple[np.ndarray, np.ndarray]:
-    """A lattice, whose points inside bodies the field leaves out by itself, and points off nodes that no usual rule has."""
+    """A lattice, whose points inside bodies the field masks, and points off the nodes of every usual rule."""
     problem = member.problem
     x, normal = (np.asarray(part) for part in _surface_nodes(problem, member.parameters))
     room = 0.0 if problem.side == "interior" else MARGIN[problem.side]
@@ -139,7 +138,7 @@ def _points_in_space(member: Solution, resolution: int) -> tuple[np.ndarray, np.
 
 @eqx.filter_jit
 def _surface_nodes(problem: Problem, parameters: dict[str, Array]) -> tuple[Array, Array]:
-    boundary = Duffy(4).place(problem.family, parameters, float)
+    boundary = rule_for(problem.family, 4).place(problem.family, parameters, float)
     return boundary.x, boundary.normal
 
 
@@ -157,7 +156,8 @@ def _one(
     seen = np.isfinite(value) & np.isfinite(true)
     if not np.any(seen[: len(grid)]):
         raise ValueError(
-            f"No point of a grid of {resolution} points a side lies in the domain, or the field is not finite there. Use more points."
+            f"No point of a grid of {resolution} points a side lies in the domain, or the field is not finite there. "
+            "Use more points."
         )
     value, true, close = value[seen], true[seen], (np.arange(len(points)) >= len(grid))[seen]
     if _is_free_of_a_constant(member.problem):
@@ -207,7 +207,7 @@ def _shifted(x: np.ndarray, normal: np.ndarray, sign: int) -> np.ndarray:
 
 @eqx.filter_jit
 def _nodes(problem: Problem, parameters: dict[str, Array], count: int) -> tuple[Array, Array]:
-    """Points and normals all along the curves, none of them a node of a usual rule: shifted by an irrational share of a step."""
+    """Points and normals along the curves, shifted by an irrational share of a step: no usual rule has such nodes."""
     grid, weight = equispaced(count)
     boundary = problem.family.boundary(jnp.asarray(grid + np.sqrt(2) / count), jnp.asarray(weight), parameters)
     return boundary.x, boundary.normal
@@ -215,23 +215,22 @@ def _nodes(problem: Problem, parameters: dict[str, Array], count: int) -> tuple[
 
 def _is_free_of_a_constant(problem: Problem) -> bool:
     kernel = problem.representation.kernel
-    return isinstance(problem.condition, Neumann) and problem.side == "interior" and kernel.polynomials > 0
+    return not problem.condition.takes_value and problem.side == "interior" and kernel.polynomials > 0
 
 
 def _far_field_errors(solution: Solution, truth: Solution | None) -> np.ndarray | None:
-    try:
-        directions, weights = far_directions(solution)
-        found = np.asarray(solution.far_field(directions)).reshape(-1, len(directions))
-    except AttributeError:
-        # Only waves outside have one.
+    # Only waves outside have one.
+    if not solution.problem.representation.kernel.radiates or solution.problem.side == "interior":
         return None
+    directions, weights = far_directions(solution)
+    found = np.asarray(solution.far_field(directions)).reshape(-1, len(directions))
     true = np.asarray((reference(solution) if truth is None else truth).far_field(directions)).reshape(found.shape)
     return relative_l2(found, true, weights)
 
 
 def far_directions(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """Directions that far fields are compared in, and their weights."""
-    if solution.problem.family.dim == 3:
+    if solution.problem.family.in_space:
         kernel = bind(solution.problem.representation.kernel, solution.parameters)
         x = solution.boundary.x
         return on_sphere_of(kernel, x if solution.batched else x[None])

@@ -1,4 +1,4 @@
-"""Is a kernel the fundamental solution it claims to be, and is its split right? And operators that are wrong on purpose."""
+"""Checks that a kernel is the fundamental solution it claims, with the right split; operators wrong on purpose."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from jaxtyping import Array
 
 from edgewise.base.named import names_in
 from edgewise.base.precision import working_dtype
-from edgewise.kernels import AbstractKernel, Biharmonic, Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.kernels.kernel import dot
+from edgewise.kernels import AbstractKernel
+from edgewise.kernels.kernel import PointFunction
+from edgewise.kernels.kernel import laplacian as laplacian
+from edgewise.kernels.layers import dot
 from edgewise.learn.operator import Operator
 from edgewise.quadrature.trial import NODES, layers_error, on_ellipse, run, worst
-
-Function = Callable[[Array], Array]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +37,9 @@ class KernelReport:
         return "\n".join([f"{self.kernel}: every check passed", *lines])
 
 
-def laplacian(u: Function) -> Function:
-    """x -> Δu(x) for a function of one point, real or complex, by autodiff; twice is Δ²."""
-    return lambda x: jnp.trace(jax.jacfwd(jax.jacfwd(u))(x))
-
-
 def check_kernel(
     kernel: AbstractKernel,
-    operator: Callable[[Function], Function] | None = None,
+    operator: Callable[[PointFunction], PointFunction] | None = None,
     *,
     tol: float = 1e-8,
     size: float = 1.0,
@@ -53,8 +48,8 @@ def check_kernel(
 
     In turn: the split is smooth at q = 0 and gives G; L G = 0 away from the source; L G = δ with its sign, that is
     -∮ ∂G/∂n -> 1 (order 4: ∮ ∂ΔG/∂n -> 1) round small circles; the layers are derivatives of G; 0.01 beside an ellipse
-    fields are those of a plain rule; across it a double layer jumps by its density, ∂/∂n of a single layer by minus it, and
-    at order 4 nothing does; on it Kress's rule gives the limits.
+    fields are those of a plain rule; across it a double layer jumps by its density, ∂/∂n of a single layer by minus it,
+    and at order 4 nothing does; on it Kress's rule gives the limits.
 
     Arguments:
         operator: L as a map of functions of one point: `lambda u: lambda x: k**2 * u(x) - laplacian(u)(x)`. Its leading
@@ -64,7 +59,9 @@ def check_kernel(
     """
     if not isinstance(kernel, AbstractKernel) or names_in(kernel):
         raise ValueError(f"`check_kernel` takes a kernel with numbers, not parameters' names; got {kernel!r}.")
-    operator, fundamental, order = operator or _shipped(kernel), kernel.fundamental, kernel.order
+    operator, fundamental, order = operator or kernel.operator, kernel.fundamental, kernel.order
+    # A kernel that does not know its operator says so before anything is computed.
+    operator(fundamental)
     working_dtype(None)
 
     def require(error: float, bound: float, check: str, found: str, cure: str) -> float:
@@ -111,24 +108,14 @@ def check_kernel(
     cure = "Leave `__call__` to the library, which differentiates `radial`"
     require(layers, tol, "the layers", f"double, adjoint_double, ... miss derivatives of G by {layers:.1e}", cure)
     nearby, jumps, kress = on_ellipse(kernel, size)
-    cure = f"Are there many wavelengths in {size}? Then pass a smaller `size`; else a part is not smooth somewhere in q > 0"
+    cure = (
+        f"Are there many wavelengths in {size}? Then pass a smaller "
+        "`size`; else a part is not smooth somewhere in q > 0"
+    )
     require(nearby, tol, "beside a curve", f"close fields miss those of a plain rule by {nearby:.1e}", cure)
     require(jumps, tol, "the jumps", f"across a curve the layers miss their jumps by {jumps:.1e}", cure)
     require(kress, tol, "Kress's rule", f"on {NODES} nodes it misses the limits from both sides by {kress:.1e}", cure)
     return KernelReport(kernel.name, max(split), equation, strength, layers, nearby, jumps, kress)
-
-
-def _shipped(kernel: AbstractKernel) -> Callable[[Function], Function]:
-    if isinstance(kernel, Biharmonic):
-        return lambda u: laplacian(laplacian(u))
-    if isinstance(kernel, Laplace | Helmholtz | ModifiedHelmholtz):
-        k = 0.0 if isinstance(kernel, Laplace) else kernel.wavenumber
-        square = k**2 if isinstance(kernel, ModifiedHelmholtz) else -(k**2)
-        return lambda u: lambda x: square * u(x) - laplacian(u)(x)
-    raise ValueError(
-        f"The equation of `{kernel.name}` is not known; expected `operator`. For (k² - Δ)u = 0 write "
-        "`check_kernel(kernel, lambda u: lambda x: k**2 * u(x) - laplacian(u)(x))`."
-    )
 
 
 def _rings(radii: np.ndarray) -> Array:

@@ -21,6 +21,10 @@ except ImportError:
 UNFINISHED = ".part"
 
 
+def is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
 def write(path: Path, save: Callable[[BinaryIO], Any]) -> None:
     """Writes next to `path` what `save` writes into the file it is given, then moves the result there.
 
@@ -68,16 +72,16 @@ def make_folder(path: Path) -> None:
     except OSError as error:
         raise with_words(
             error,
-            f"The folder `{path}` could not be made: {error.strerror or error}. Name one in a folder that exists and that you "
-            "may write to.",
+            f"The folder `{path}` could not be made: {error.strerror or error}. Name one in a folder that exists and "
+            "that you may write to.",
         ) from error
 
 
 def lock(folder: Path) -> Callable[[], None]:
     """Keeps other programs that ask for it out of a folder until what it returns is called, or this program ends.
 
-    The folder itself is locked, so that no file has to be made and none is left behind. Where a system or a file system has
-    no such locks, nothing is locked.
+    The folder itself is locked, so that no file has to be made and none is left behind. Where a system or a file system
+    has no such locks, nothing is locked.
     """
     if fcntl is None:
         return lambda: None

@@ -9,12 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray
 
+from edgewise.base.abstract_range import AbstractRange
 from edgewise.base.precision import is_concrete
-from edgewise.base.ranges import Angle, Direction, Interval, example
+from edgewise.base.ranges import Interval
 
 # What `solve`, `fit` and a data function already mean by these words.
 RESERVED = frozenset(
-    {"problem", "quadrature", "method", "tol", "chunk", "dtype", "extrapolate", "normal", "x", "s", "points", "outside"}
+    {
+        "problem",
+        "quadrature",
+        "method",
+        "tol",
+        "chunk",
+        "dtype",
+        "extrapolate",
+        "normal",
+        "body",
+        "x",
+        "s",
+        "points",
+        "outside",
+    }
 )
 
 
@@ -24,6 +39,7 @@ class Box(eqx.Module):
     Each is `(low, high)` (scalars, or arrays for a vector), a `Direction` or an `Angle`. One with a default may be left
     out of a call. A leading axis on a value makes a batch.
 
+    >>> from edgewise.base.ranges import Direction
     >>> box = Box(t=(1.0, 2.0), direction=Direction(3, default=(0, 0, 1)))
     >>> box.names
     ('t', 'direction')
@@ -33,7 +49,7 @@ class Box(eqx.Module):
     ValueError: `t` must lie in [1.0, 2.0], got 2.3. Pass `extrapolate=True` to go outside the box.
     """
 
-    specs: tuple[tuple[str, Interval | Direction | Angle], ...] = eqx.field(static=True)
+    specs: tuple[tuple[str, AbstractRange], ...] = eqx.field(static=True)
 
     def __init__(self, *unnamed: Any, **ranges: Any):
         if unnamed:
@@ -44,7 +60,7 @@ class Box(eqx.Module):
             if name in RESERVED:
                 raise ValueError(f"`{name}` cannot name a parameter: it means something else in calls. Rename it.")
         self.specs = tuple(
-            (name, spec if isinstance(spec, Direction | Angle) else Interval.of(name, spec))
+            (name, spec if isinstance(spec, AbstractRange) else Interval.of(name, spec))
             for name, spec in ranges.items()
         )
 
@@ -62,17 +78,16 @@ class Box(eqx.Module):
 
     def arguments(self) -> list[str]:
         """What makes the box; for messages."""
-        return [f"{n}={(s.low, s.high) if isinstance(s, Interval) else s!r}" for n, s in self.specs]
+        return [f"{name}={spec.argument}" for name, spec in self.specs]
 
     def call(self, caller: str) -> str:
         """A call that begins so and has a value for every parameter; for messages."""
-        written = ", ".join(f"{name}={example(spec)}" for name, spec in self.specs)
+        written = ", ".join(f"{name}={spec.example}" for name, spec in self.specs)
         return f"`{f'{caller}{written}'.rstrip(', ')})`"
 
     def without(self, names: Collection[str]) -> "Box":
         """The box of the other parameters."""
-        kept = {name: spec for name, spec in self.specs if name not in names}
-        return Box(**{n: (s.low, s.high) if isinstance(s, Interval) else s for n, s in kept.items()})
+        return Box(**{name: spec for name, spec in self.specs if name not in names})
 
     def check_named(self, unnamed: tuple[Any, ...], caller: str) -> None:
         """Refuses values without a name in a call that begins so."""
@@ -102,14 +117,14 @@ class Box(eqx.Module):
                 value = jnp.asarray(None if isinstance(value, str) else value, dtype)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"`{name}` must be {spec.expected}, got {given[name]!r}. Write `{name}={example(spec)}`."
+                    f"`{name}` must be {spec.expected}, got {given[name]!r}. Write `{name}={spec.example}`."
                 ) from None
             rank = len(spec.shape)
             if value.shape != spec.shape and not (value.ndim == rank + 1 and value.shape[1:] == spec.shape):
                 batch = f"({', '.join(map(str, ('members', *spec.shape)))}{',' * (rank == 0)})"
                 raise ValueError(
                     f"`{name}` has shape {value.shape}; expected {spec.shape}, or {batch} for a batch. "
-                    f"Write `{name}={example(spec)}`."
+                    f"Write `{name}={spec.example}`."
                 )
             if value.ndim > rank:
                 batched.add(name)
@@ -118,13 +133,14 @@ class Box(eqx.Module):
                 concrete = np.asarray(value, float)
                 if not np.all(np.isfinite(concrete)):
                     raise ValueError(
-                        f"`{name}` must be finite, {spec.expected}, got {concrete.tolist()}. Write `{name}={example(spec)}`."
+                        f"`{name}` must be finite, {spec.expected}, got {concrete.tolist()}. Write "
+                        f"`{name}={spec.example}`."
                     )
                 # A direction is a unit vector, whatever the box.
-                is_free = extrapolate and isinstance(spec, Interval)
-                complaint = None if is_free else spec.problem_with(_but_for_rounding(spec, concrete, value.dtype))
+                is_free = extrapolate and spec.is_linear
+                complaint = None if is_free else spec.problem_with(spec.rounded(concrete, value.dtype))
                 if complaint:
-                    cure = " Pass `extrapolate=True` to go outside the box." if isinstance(spec, Interval) else ""
+                    cure = " Pass `extrapolate=True` to go outside the box." if spec.is_linear else ""
                     raise ValueError(f"`{name}{complaint}.{cure}")
             values[name] = value
         if len(set(lengths.values())) > 1:
@@ -149,11 +165,7 @@ class Box(eqx.Module):
         """Which of `count` members lie in the box, also while JAX traces; a rounding outside is still inside."""
         inside = jnp.ones(count, bool)
         for name, spec in self.specs:
-            if isinstance(spec, Interval):
-                low, high = jnp.asarray(spec.low), jnp.asarray(spec.high)
-                room = 4 * jnp.finfo(values[name].dtype).eps * jnp.maximum(jnp.abs(low), jnp.abs(high))
-                fits = (values[name] >= low - room) & (values[name] <= high + room)
-                inside &= jnp.all(fits.reshape(count, -1), axis=1)
+            inside &= spec.holds(values[name])
         return inside
 
     def sample(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
@@ -164,20 +176,7 @@ class Box(eqx.Module):
     def extremes(self, key: PRNGKeyArray, count: int) -> dict[str, Array]:
         """`count` members, the first two at the ends of every interval, the others drawn uniformly."""
         draws = self.sample(key, count)
-        for name, spec in self.specs:
-            if isinstance(spec, Interval):
-                draws[name] = draws[name].at[:2].set(jnp.stack([jnp.asarray(spec.low), jnp.asarray(spec.high)]))
-        return draws
-
-
-def _but_for_rounding(spec: Any, value: np.ndarray, dtype: Any) -> np.ndarray:
-    """The value, moved to the end of an interval that it misses by a rounding to this precision."""
-    if not isinstance(spec, Interval):
-        return value
-    low, high = np.asarray(spec.low), np.asarray(spec.high)
-    room = 4 * np.finfo(dtype).eps * np.maximum(np.abs(low), np.abs(high)) if np.issubdtype(dtype, np.floating) else 0
-    nearest = np.clip(value, low, high)
-    return np.where(np.abs(value - nearest) <= room, nearest, value)
+        return {name: spec.with_ends(draws[name]) for name, spec in self.specs}
 
 
 def _ticked(names) -> str:

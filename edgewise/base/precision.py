@@ -30,7 +30,8 @@ def working_dtype(dtype: str | None) -> np.dtype:
         return np.dtype("float32")
     if not jax.config.read("jax_enable_x64"):
         raise RuntimeError(
-            "JAX is in single precision (x64 is off), where this would lose nine digits; double precision was expected. "
+            "JAX is in single precision (x64 is off), where this would lose nine digits; double precision was "
+            "expected. "
             'Call `ew.enable_x64()` after the imports, or set JAX_ENABLE_X64=1; or pass `dtype="float32"` to accept it.'
         )
     return np.dtype("float64")
@@ -53,10 +54,11 @@ def complex_dtype(dtype) -> np.dtype:
 
 @contextlib.contextmanager
 def double_precision() -> Iterator[None]:
-    """For what must come out the same in every session: the structure of a network, of which no array leaves the context.
+    """For what must not depend on the session's precision: the structure of a network. No array leaves the context.
 
-    JAX keeps what it made of a NumPy array that a user's function holds, and would hand an array of 64 bits to code compiled for 32;
-    so what it keeps is forgotten, in sessions of single precision, where all of it has to be compiled again.
+    JAX keeps what it made of a NumPy array that a user's function holds, and would hand an array of 64 bits to code
+    compiled for 32; so what it keeps is forgotten, in sessions of single precision, where all of it has to be compiled
+    again.
     """
     if jax.config.read("jax_enable_x64"):
         yield

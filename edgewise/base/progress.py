@@ -16,13 +16,14 @@ Part = TypeVar("Part")
 
 
 class Progress:
-    """Shows on standard error how many steps are done, loss and misfit where there are any, and the time left where that is known."""
+    """Shows on standard error the steps done, loss and misfit where there are any, and the time left where it is
+    known."""
 
     def __init__(
         self, total: int, done: int, show: bool | None, words: str = "", unit: str = "step", ends_early: bool = False
     ):
-        """`words` are said before the first step, unless nothing is to be shown; what ends early, by how the misfit falls, is
-        not said to have any time left."""
+        """`words` are said before the first step, unless nothing is to be shown; what ends early, by how the misfit
+        falls, is not said to have any time left."""
         self.total, self.unit, self.ends_early = total, unit, ends_early
         self.trains = unit == "step"
         # Training that is to be shown says at once that it goes on; the rest is silent when it is short.

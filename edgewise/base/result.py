@@ -24,15 +24,16 @@ class Code(enum.IntEnum):
 
 MESSAGES = {
     Code.CONVERGED: "converged",
-    Code.OUTSIDE: "outside the box that the operator was trained on, where nothing vouches for it but `error_estimate()`. Pass `tol=` "
-    "to have it refined, or use `solve`",
-    Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. Train it longer, "
-    "or use `solve`",
+    Code.OUTSIDE: "outside the box that the operator was trained on, where nothing vouches for it but "
+    "`error_estimate()`. Pass `tol=` to have it refined, or use `solve`",
+    Code.UNTRAINED: "the operator's error on members it was not trained on is above its recipe's `validation.tol`. "
+    "Train it longer, or use `solve`",
     Code.UNRESOLVED: "not resolved: the density has not settled to `tol` on these nodes. Use more, or a larger `tol`",
-    Code.NO_CONVERGENCE: "GMRES did not reach `tol`, which may be below what rounding allows. Use a larger `tol`, or `solve` with "
-    '`method="direct"`',
-    Code.SINGULAR: "the equation is singular: the problem has no unique solution. Change the coefficient of `Robin` or the "
-    "wavenumber; for waves outside use `CombinedField`",
+    Code.NO_CONVERGENCE: "GMRES did not reach `tol`, which may be below what rounding allows. Use a larger `tol`, "
+    'or `solve` with `method="direct"`',
+    Code.SINGULAR: "the equation is singular, or too nearly so for `tol`: the problem has no unique solution, or "
+    "cannot be solved by this representation. Change the coefficient of `Robin` or the wavenumber; for waves outside "
+    "use `CombinedField`",
     Code.INCOMPATIBLE: "inside, Neumann data must have integral zero, and these do not. Subtract their mean",
     Code.NOT_FINITE: "the data are not finite at some node. Keep their singularities off the boundary",
 }

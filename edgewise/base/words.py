@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -16,6 +17,11 @@ def guess(name: str, known: Iterable[str], before: str = "") -> str:
     """
     close = nearest(name, known)
     return f" Did you mean `{before}{close}`?" if close else ""
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a dictionary of texts, as files may hold."""
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def counted(number: int, what: str) -> str:

@@ -27,14 +27,15 @@ Error = Annotated[float | None, tyro.conf.arg(metavar="ERROR")]
 # What help prints: of a command its docstring, the examples behind its first paragraph; of a field the string below it.
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """Learn the paper's Laplace problem, compare with the paper and with the classical solve, draw it: a minute on two cores.
+    """Learn the paper's Laplace problem, compare with the paper and with the classical solve, draw it: a minute on two
+    cores.
 
     edgewise demo
     """
 
     out: Folder = Path("out/demo")
-    """Where table.md, table.json, laplace-star.png, training.png and the run itself, run/, go: these are overwritten, nothing else
-    there is touched. out/demo if left out."""
+    """Where table.md, table.json, laplace-star.png, training.png and the run itself, run/, go: these are overwritten,
+    nothing else there is touched. out/demo if left out."""
     json: Flag = False
     """Print JSON and nothing else, for programs."""
 
@@ -61,8 +62,8 @@ class Evaluate:
     run: Run
     """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
     at: At = ()
-    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again. If left out, the paper's, or
-    typical ones."""
+    """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again. If left out, the
+    paper's, or typical ones."""
     random: Whole = 0
     """Measure at so many random values of the parameters too."""
     seed: Whole = 0
@@ -70,7 +71,8 @@ class Evaluate:
     grid: Count = None
     """Points along the longest side of the grid on which fields are compared: 160 if left out, in space 7."""
     printed_formula: Flag = False
-    """Show also what the formula gives that the paper prints, which has no square root; the paper's numbers have one."""
+    """Show also what the formula gives that the paper prints, which has no square root; the paper's numbers have
+    one."""
     extrapolate: Flag = False
     """Allow values of the parameters that the operator was not trained for."""
     problem: Own = None
@@ -117,18 +119,19 @@ class Plot:
     out: File
     """The picture, a .png, .pdf or .svg file; or a film, a .gif file, with a frame a member or of a wave in time."""
     at: At = ()
-    """Values of the parameters, `t=1.15`, or three from 1 to 2, `t=1:2:3`; may be given again. If left out, typical ones."""
+    """Values of the parameters, `t=1.15`, or three from 1 to 2, `t=1:2:3`; may be given again. If left out, typical
+    ones."""
     what: Literal["field", "total", "wave", "far-field", "density", "boundary", "history"] = "field"
-    """`field`: truth, prediction and error. `total`: an incident wave and what becomes of it, without the truth. `wave`: the same
-    over one period, a film. `far-field`, `density`, `boundary`: a line a member, in space surfaces. `history`: loss and misfit
-    over the steps of training."""
+    """`field`: truth, prediction and error. `total`: an incident wave and what becomes of it, without the truth.
+    `wave`: the same over one period, a film. `far-field`, `density`, `boundary`: a line a member, in space surfaces.
+    `history`: loss and misfit over the steps of training."""
     history: Flag = False
     """The same as `--what history`."""
     resolution: Count = None
     """Points along the longer side of the picture's grid: 200 if left out, in space 100; of a film 140, in space 70."""
     box: Annotated[str | None, tyro.conf.arg(metavar="CORNERS")] = None
-    """What is shown of `field`, `total` and `wave`: the lower left and the upper right corner, `"(-3,-2),(3,2)"`, in space x and z.
-    By default around the boundaries."""
+    """What is shown of `field`, `total` and `wave`: the lower left and the upper right corner, `"(-3,-2),(3,2)"`, in
+    space x and z. By default around the boundaries."""
     extrapolate: Flag = False
     """Allow values of the parameters that the operator was not trained for."""
     overwrite: Flag = False
@@ -150,8 +153,8 @@ class Predict:
     run: Run
     """The folder that `edgewise train` wrote, or the name of an operator that ships (`edgewise list`)."""
     out: File
-    """The file to write. Its ending decides: .csv for a spreadsheet, .npz for NumPy, .vtu for ParaView, .nc for xarray. Its columns are
-    x, y[, z], u (or u_re, u_im) and error. docs/files.md has the rest."""
+    """The file to write. Its ending decides: .csv for a spreadsheet, .npz for NumPy, .vtu for ParaView, .nc for xarray.
+    Its columns are x, y[, z], u (or u_re, u_im) and error. docs/files.md has the rest."""
     at: At = ()
     """Values of the parameters, `t=1.15`, or fifty from 1 to 2, `t=1:2:50`; may be given again."""
     points: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -161,7 +164,8 @@ class Predict:
     boundary: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the boundary with its density too, to a file with one of the endings of `--out`."""
     tol: Error = None
-    """The error that is allowed, in the unit of the field: answers that are estimated to be worse are improved by a classical solve."""
+    """The error that is allowed, in the unit of the field: answers that are estimated to be worse are improved by a
+    classical solve."""
     extrapolate: Flag = False
     """Allow values of the parameters that the operator was not trained for."""
     overwrite: Flag = False
@@ -183,10 +187,11 @@ class Reproduce:
     experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="laplace|biharmonic|helmholtz|sweep")]
     """Which one: the three problems of the paper, or the `sweep` over the sizes of its network."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Where results.md, results.json and the pictures go: out/reproduce-EXPERIMENT if left out. A `sweep` that was interrupted goes
-    on from what is there."""
+    """Where results.md, results.json and the pictures go: out/reproduce-EXPERIMENT if left out. A `sweep` that was
+    interrupted goes on from what is there."""
     quick: Flag = False
-    """The first steps of the paper's recipe alone, minutes on two cores; it says how many. So it is, too, if `--full` is left out."""
+    """The first steps of the paper's recipe alone, minutes on two cores; it says how many. So it is, too, if `--full`
+    is left out."""
     full: Flag = False
     """All 200,000 steps of the paper's recipe, of `helmholtz` and `sweep` 20,000, and training of ours: for a GPU."""
     seed: Whole = 0
@@ -199,8 +204,8 @@ class Reproduce:
 
 @dataclasses.dataclass(frozen=True)
 class Train:
-    """Train the operator of a problem: a network that answers for every value of its parameters. Any choice of a recipe can be
-    changed: `--recipe.optimiser.steps 500`.
+    """Train the operator of a problem: a network that answers for every value of its parameters. Any choice of a recipe
+    can be changed: `--recipe.optimiser.steps 500`.
 
     edgewise train laplace-star --out runs/star
     edgewise train my_problem.py:problem --out runs/mine --recipe best
@@ -212,8 +217,8 @@ class Train:
     out: Folder
     """Where the run goes: a new folder, unless `--resume` is given."""
     recipe: Annotated[str | None, tyro.conf.arg(metavar="default|best|paper|paper-random")] = None
-    """How to train: `default` (a minute or two on two cores), `best` (minutes on a GPU), or as the paper did. `default` if left out, or
-    as the run that is continued."""
+    """How to train: `default` (a minute or two on two cores), `best` (minutes on a GPU), or as the paper did. `default`
+    if left out, or as the run that is continued."""
     resume: Flag = False
     """Continue the run in the folder where it was interrupted."""
     seed: Count = None
@@ -247,7 +252,7 @@ HELP = {"-h", "--help"}
 
 
 def main(args: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0, 1 after a message, 2 for a command line that cannot be read, 130 after Ctrl-C."""
+    """Runs one command; returns 0, 1 after a message, 2 for a command line that cannot be read, 130 after Ctrl-C."""
     args = sys.argv[1:] if args is None else args
     if args and args[0] in ("--version", "-V"):
         print(f"edgewise {__version__}")

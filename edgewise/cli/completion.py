@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FILES = ("FOLDER", "FILE", "FILE.py:NAME", "PROBLEM")
 
 BASH = """_edgewise() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" kind= options= file= name= kept=
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local command="${{COMP_WORDS[1]}}" kind= options= file= name= kept=
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{commands} --help --version" -- "$word"))
     return

@@ -1,4 +1,4 @@
-"""`edgewise demo`: the paper's Laplace problem learned, measured up to the boundary, beside the paper and a classical solve."""
+"""`edgewise demo`: the paper's Laplace problem, learned and measured beside the paper and a classical solve."""
 
 import time
 from pathlib import Path
@@ -41,8 +41,8 @@ def run(command: Any) -> None:
 def _run(command: Any) -> None:
     if not command.json:
         print(
-            "Training the operator of `laplace-star` for all t in [1, 2], on the boundary alone, without solutions to learn from: "
-            "20 s on two cores, about a minute with all the rest."
+            "Training the operator of `laplace-star` for all t in [1, 2], on the boundary alone, without solutions to "
+            "learn from: 20 s on two cores, about a minute with all the rest."
         )
     start = time.perf_counter()
     operator = fit(preset("laplace-star"), progress=not command.json)
@@ -123,7 +123,7 @@ def _gradient_error(member: Solution) -> float:
 
 
 def _seconds(call: Any) -> float:
-    """Of a call that has been compiled already."""
+    """The seconds of a call that has been compiled already."""
     jax.block_until_ready(call().strengths)
     start = time.perf_counter()
     jax.block_until_ready(call().strengths)
@@ -162,10 +162,11 @@ def _table(report: dict[str, Any]) -> str:
     return (
         f"# laplace-star: e^x sin y inside the paper's curves\n\n{table(header, rows)}\n\n"
         f"{random_words(report['random'])}\n\n"
-        f"One operator for all t in [1, 2]: {stats['weights']} weights, {stats['steps']} steps, {seconds['training']:.1f} s with "
-        f"compilation, on {report['device']}. {report['result'][0].upper()}{report['result'][1:]}. Max errors are absolute, at "
-        f"{points} points or more a member, the boundary included; times are for a density. The classical solve errs by at most {near:.1e} near the boundary, its gradient "
-        f"by {gradient:.1e}."
+        f"One operator for all t in [1, 2]: {stats['weights']} weights, {stats['steps']} steps, "
+        f"{seconds['training']:.1f} s with compilation, on {report['device']}. "
+        f"{report['result'][0].upper()}{report['result'][1:]}. Max errors are absolute, at {points} points or more a "
+        f"member, the boundary included; times are for a density. The classical solve errs by at most {near:.1e} near "
+        f"the boundary, its gradient by {gradient:.1e}."
     )
 
 

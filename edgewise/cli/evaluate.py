@@ -10,7 +10,6 @@ from edgewise.base.named import names_in
 from edgewise.base.parameters import Box
 from edgewise.base.precision import enable_x64
 from edgewise.base.progress import watched
-from edgewise.base.ranges import Interval
 from edgewise.cli.members import check_seed, random_members
 from edgewise.cli.output import table, to_json
 from edgewise.cli.progress import say_what_space_costs, try_next
@@ -75,7 +74,8 @@ def _check(command: Any) -> None:
         raise ValueError(f"A grid needs 2 points or more a side, got {command.grid}. Write `--grid 160`.")
     if not 0 <= command.random <= MOST_MEMBERS:
         raise ValueError(
-            f"`--random` must be a number of members from 0 to {MOST_MEMBERS}, got {command.random}. Write `--random 200`."
+            f"`--random` must be a number of members from 0 to {MOST_MEMBERS}, got {command.random}. Write "
+            "`--random 200`."
         )
 
 
@@ -92,7 +92,7 @@ def _grid(command: Any, dim: int) -> int:
 def default_members(box: Box) -> tuple[Members, int]:
     """The paper's, where they are in the box; else a typical one."""
     (spec,) = (spec for _, spec in box.specs) if box.names == ("t",) else (None,)
-    if isinstance(spec, Interval) and spec.shape == () and spec.problem_with(np.array(MEMBERS)) is None:
+    if spec and spec.is_linear and not spec.shape and not spec.problem_with(np.array(MEMBERS)):
         return {"t": np.array(MEMBERS)}, len(MEMBERS)
     return typical_member(box)
 
@@ -149,12 +149,12 @@ def _measure(operator: Operator, members: Members, resolution: int, every_point:
 
 
 def _parts(problem: Problem, members: Members) -> list[np.ndarray]:
-    """Which members are measured at once: in space those that share a matrix; in the plane a few, so that progress can be seen.
+    """Which members are measured at once: in space those that share a matrix; in the plane a few, to show progress.
 
-    All parts in the plane are of one size, for which the last member may come again: another size would be compiled anew.
+    In the plane all parts have one size, or another would be compiled; so the last member may be repeated.
     """
     count = len(next(iter(members.values()), [None]))
-    if problem.family.dim == 2:
+    if not problem.family.in_space:
         parts = -(-count // AT_ONCE)
         return list(np.minimum(np.arange(parts * -(-count // parts)), count - 1).reshape(parts, -1))
     shaping = names_in((problem.family, problem.representation))
@@ -209,8 +209,9 @@ def error_table(rows: list[Row], printed_formula: bool = False) -> str:
 
 def random_words(found: Row) -> str:
     words = (
-        f"{found['count']} random members (seed {found['seed']}): median relative l2 {found['median_relative_l2']:.2e}, worst "
-        f"{found['worst_relative_l2']:.2e} at {describe(found['worst']['parameters'])}; max error {found['worst_max_error']:.2e}."
+        f"{found['count']} random members (seed {found['seed']}): median relative l2 "
+        f"{found['median_relative_l2']:.2e}, worst {found['worst_relative_l2']:.2e} at "
+        f"{describe(found['worst']['parameters'])}; max error {found['worst_max_error']:.2e}."
     )
     if "estimate_over_error" in found:
         least, median, largest = found["estimate_over_error"]
@@ -233,16 +234,18 @@ def _words(command: Any, report: dict[str, Any], operator: Operator) -> str:
         2: "`solve` with twice the nodes it needs",
         3: "`solve` with two nodes more along a side of a patch than the operator has",
     }[dim]
+    on, it = {2: ("on the boundary and ", "it"), 3: ("", "the boundary")}[dim]
     near = [f"1e{round(np.log10(distance))}" for distance in DISTANCES[dim] if distance > 0]
     lines = [
         f"{command.run}: {report['result']}",
         "",
         error_table(rows, command.printed_formula),
         "",
-        f"relative l2: the norm of the error over that of the field. max error: the largest, everywhere and near the boundary.{_own_words(rows)}",
-        f"Against {'the exact field' if report['truth'] == 'exact' else solved}, at {min(row['points'] for row in rows)} points or "
-        f"more a member: a grid of {report['grid']} points a side, and points {'on the boundary and ' * (dim == 2)}{near[0]} to "
-        f"{near[-1]} from {'it' if dim == 2 else 'the boundary'}.",
+        "relative l2: the norm of the error over that of the field. max error: the largest, everywhere and near the "
+        f"boundary.{_own_words(rows)}",
+        f"Against {'the exact field' if report['truth'] == 'exact' else solved}, at "
+        f"{min(row['points'] for row in rows)} points or more a member: a grid of {report['grid']} points a side, and "
+        f"points {on}{near[0]} to {near[-1]} from {it}.",
     ]
     if "random" in report:
         lines.append(random_words(report["random"]))

@@ -1,4 +1,4 @@
-"""What commands take, read off their dataclasses: for completion, and for messages about words that no command takes."""
+"""What commands take, read off their dataclasses: for completion, and for messages about words that none takes."""
 
 import dataclasses
 import re
@@ -72,10 +72,11 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
     """
     name, *left = args
     if name.startswith("-"):
-        return f"`{name}` stands before any command. Write `edgewise COMMAND {name}`; `edgewise --help` lists the commands."
+        cure = f"Write `edgewise COMMAND {name}`; `edgewise --help` lists the commands."
+        return f"`{name}` stands before any command. {cure}"
     if name not in commands:
-        listed = ", ".join(commands)
-        return f"No command is called `{name}`.{guess(name, commands)} There are {listed}; `edgewise --help` describes them."
+        close, listed = guess(name, commands), ", ".join(commands)
+        return f"No command is called `{name}`.{close} There are {listed}; `edgewise --help` describes them."
     grammar, given, options = grammar_of(commands[name]), [], set()
     described = f"`edgewise {name} --help` describes them."
     while left:
@@ -87,8 +88,8 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         # Underscores are read as hyphens.
         option = option.replace("_", "-")
         if option not in grammar.options:
-            known = ", ".join(grammar.options)
-            return f"`edgewise {name}` has no option `{option}`.{guess(option, grammar.options)} It has {known}; {described}"
+            close, known = guess(option, grammar.options), ", ".join(grammar.options)
+            return f"`edgewise {name}` has no option `{option}`.{close} It has {known}; {described}"
         kind = grammar.options[option]
         if kind is None and equals:
             return f"`{option}` takes no value, got `{word}`. Write `{option}` alone, or leave it out."
@@ -111,7 +112,8 @@ def complaint(args: Sequence[str], commands: Mapping[str, type]) -> str | None:
         *(f"{o} {grammar.options[o]}" for o in grammar.required if o not in options),
     ]
     if missing:
-        return f"`edgewise {name}` lacks `{missing[0]}`. Write `{' '.join(usage(name, grammar))}`; `edgewise {name} --help` says what these are."
+        call = " ".join(usage(name, grammar))
+        return f"`edgewise {name}` lacks `{missing[0]}`. Write `{call}`; `edgewise {name} --help` says what these are."
     checks = (
         _wrong_value(f"The word behind `edgewise {name}`", kind, word)
         for kind, word in zip(grammar.positional, given, strict=True)

@@ -13,8 +13,11 @@ from edgewise.cli.grammar import grammar_of, usage
 INTRODUCTION = (
     "Solve parametric boundary value problems on the boundary alone, or learn the operator that solves them all."
 )
-WORDS = """A problem has parameters, such as the shape or the wavenumber; one choice of them is a member. An operator is a network that
-answers for all members. Training writes it into a folder, a run; some ship with the package, and their names will do for one."""
+WORDS = (
+    "A problem has parameters, such as the shape or the wavenumber; one choice of them is a member. "
+    "An operator is a network that\nanswers for all members. Training writes it into a folder, a run; "
+    "some ship with the package, and their names will do for one."
+)
 # Lines that are longer are hard to read, however wide the terminal is.
 MOST_COLUMNS = 100
 # Where the words about an option begin.

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from edgewise.base.named import is_number
 from edgewise.base.words import counted
 from edgewise.cli.output import ranges_in_words, to_json
 from edgewise.cli.runs import find_run, name_of, shell_continuation
@@ -64,15 +65,16 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(
             (
                 "misfit",
-                f"{_number(stats['misfit'])}, how far the boundary equation is missed, relatively, the worst of members it was not trained on; "
-                f"{_number(stats.get('misfit_max'))} in the maximum norm",
+                f"{_number(stats['misfit'])}, how far the boundary equation is missed, relatively, the worst of "
+                f"members it was not trained on; {_number(stats.get('misfit_max'))} in the maximum norm",
             )
         )
     elif last:
         lines.append(
             (
                 "misfit",
-                f"{_number(last.get('misfit'))} after step {last['step']}, how far the boundary equation is missed, relatively",
+                f"{_number(last.get('misfit'))} after step {last['step']}, how far the boundary equation is missed, "
+                "relatively",
             )
         )
     if {"steps", "seconds"} <= stats.keys():
@@ -89,4 +91,4 @@ def _words(report: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.1e}" if isinstance(value, int | float) else "unknown"
+    return f"{value:.1e}" if is_number(value) else "unknown"

@@ -20,7 +20,8 @@ def run(command: Any) -> None:
         print(f"    {one['equation']}, {one['condition']} data, {one['side']}; {ranges}")
         print(f"    {_operator_words(one)}")
     print(
-        '\nWhat its parameters mean: `edgewise info laplace-star`. In Python: `problem = ew.preset("laplace-star")`, `ew.solve(problem, t=1.15)`, `ew.fit(problem)`.'
+        '\nWhat its parameters mean: `edgewise info laplace-star`. In Python: `problem = ew.preset("laplace-star")`, '
+        "`ew.solve(problem, t=1.15)`, `ew.fit(problem)`."
     )
 
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 import jax
 import numpy as np
 
+from edgewise.base.abstract_range import AbstractRange
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import Angle, Direction, Interval, example
 
 # Beyond this a count is a slip of the keyboard, and would end in a lack of memory instead of a message.
 MOST_MEMBERS = 10**6
@@ -17,17 +17,15 @@ MOST_MEMBERS = 10**6
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 CLOSING = {"(": ")", "[": "]"}
 
-Spec = Interval | Direction | Angle
-
 
 def parse_members(texts: Sequence[str], box: Box) -> tuple[dict[str, np.ndarray], int]:
     """Every parameter of the box with a leading member axis, and the number of members.
 
-    A text is one member, `t=0.3, direction=(1, 0, 0)`, or with `low:high:count` in place of a number, ends included, that
-    many; several ranges in one text run together. Members of several texts follow each other. Whether a value lies in the
-    box is not judged here: `Box.check` does, where it is used.
+    A text is one member, `t=0.3, direction=(1, 0, 0)`, or with `low:high:count` in place of a number, ends included,
+    that many; several ranges in one text run together. Members of several texts follow each other. Whether a value lies
+    in the box is not judged here: `Box.check` does, where it is used.
 
-    >>> from edgewise.geometry import Box, Direction
+    >>> from edgewise import Box, Direction
     >>> parse_members(["t=1:2:3", "t=1.25"], Box(t=(1.0, 2.0)))
     ({'t': array([1.  , 1.5 , 2.  , 1.25])}, 4)
     >>> parse_members(["t=1.5"], Box(t=(1.0, 2.0), direction=Direction(2, default=(0, 1))))
@@ -48,7 +46,7 @@ def parse_members(texts: Sequence[str], box: Box) -> tuple[dict[str, np.ndarray]
 def random_members(box: Box, count: int, seed: int) -> dict[str, np.ndarray]:
     """`count` members drawn uniformly; the same ones for the same seed. Empty for a box without parameters.
 
-    >>> from edgewise.geometry import Box
+    >>> from edgewise import Box
     >>> random_members(Box(t=(1.0, 2.0)), 5, seed=0)["t"].shape
     (5,)
     """
@@ -93,7 +91,7 @@ def _parse(text: str, box: Box, alone: bool) -> tuple[dict[str, np.ndarray], int
             try:
                 found[name] = _range(value)
             except ValueError as error:
-                _fail(text, str(error), f'Write `--at "{name}={_range_of(spec)}"`.')
+                _fail(text, str(error), f'Write `--at "{name}={spec.run}:5"`.')
             counts[name] = len(found[name])
         else:
             try:
@@ -118,7 +116,7 @@ def _filled(text: str | None, found: dict[str, np.ndarray], box: Box, alone: boo
     return {name: found[name] if name in found else np.array(spec.default, float) for name, spec in box.specs}
 
 
-def _repeated(value: np.ndarray, count: int, spec: Spec) -> np.ndarray:
+def _repeated(value: np.ndarray, count: int, spec: AbstractRange) -> np.ndarray:
     return np.broadcast_to(value, (count, *spec.shape))
 
 
@@ -135,16 +133,12 @@ def _range(text: str) -> np.ndarray:
 
 def write_range(box: Box, count: int) -> str:
     """How to ask for so many members, without the full stop: the first single number runs, the others are typical."""
-    run = next((name for name, spec in box.specs if isinstance(spec, Interval | Angle) and not spec.shape), None)
+    run = next((name for name, spec in box.specs if not spec.shape), None)
     if run is None:
         return "Pass `--at` for every member"
     shown = [(n, s) for n, s in box.specs if n == run or s.default is None]
-    listed = ", ".join(f"{n}={_range_of(s, count) if n == run else example(s)}" for n, s in shown)
+    listed = ", ".join(f"{n}={f'{s.run}:{count}' if n == run else s.example}" for n, s in shown)
     return f'Write `--at "{listed}"`'
-
-
-def _range_of(spec: Spec, count: int = 5) -> str:
-    return f"{spec.low}:{spec.high}:{count}" if isinstance(spec, Interval) else f"0:6.28:{count}"
 
 
 def _values(text: str, shape: tuple[int, ...]) -> float | list:
@@ -192,7 +186,7 @@ def _split(text: str) -> list[str]:
 def _write(box: Box, text: str = "") -> str:
     """An option that works, with the parameters that must be given and those that the text names."""
     shown = [(n, spec) for n, spec in box.specs if spec.default is None or re.search(rf"\b{n}\s*=", text)] or box.specs
-    return f'Write `--at "{", ".join(f"{name}={example(spec)}" for name, spec in shown)}"`.'
+    return f'Write `--at "{", ".join(f"{name}={spec.example}" for name, spec in shown)}"`.'
 
 
 def _fail(text: str, what: str, cure: str) -> NoReturn:

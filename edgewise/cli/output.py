@@ -35,7 +35,8 @@ def check_file(path: Path, suffixes: tuple[str, ...], overwrite: bool, example: 
     except OSError as error:
         raise with_words(
             error,
-            f"Nothing can be written to the folder `{path.parent}` of `{option} {path}`: {error.strerror or error}. Name a file in another.",
+            f"Nothing can be written to the folder `{path.parent}` of `{option} {path}`: {error.strerror or error}. "
+            "Name a file in another.",
         ) from error
 
 

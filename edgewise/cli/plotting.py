@@ -17,7 +17,6 @@ from edgewise.cli.runs import at_option, choose_members, find, find_run, problem
 from edgewise.evaluation import reference
 from edgewise.geometry.grids import read_corners
 from edgewise.learn.runs import read_history
-from edgewise.potentials import AbstractWave
 from edgewise.problem import Problem
 from edgewise.show.animation import member_film, wave_film
 from edgewise.show.style import matplotlib_or_words
@@ -27,7 +26,7 @@ FILM = ".gif"
 SUFFIXES = (".png", ".pdf", ".svg", FILM)
 # Rows of panels, lines of one panel, frames.
 MOST_MEMBERS, MOST_LINES, MOST_FRAMES = 8, 100, 200
-# Of a film that a message proposes.
+# The frames of a film that a message proposes.
 FRAMES = 24
 # Points along the longer side of a picture, by dimension: a field in space is read more slowly.
 RESOLUTION = {2: 200, 3: 100}
@@ -85,7 +84,8 @@ def _what(command: Any) -> str:
         )
     if command.box is not None and what not in ("field", "total", "wave"):
         raise ValueError(
-            f"`--box` says what is shown of a field, and `--what {what}` is none. Leave `--box` out, or write `--what field`."
+            f"`--box` says what is shown of a field, and `--what {what}` is none. Leave `--box` out, or write "
+            "`--what field`."
         )
     return what
 
@@ -119,7 +119,7 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
     members, count = (
         choose_members(command.at, box, extrapolate=command.extrapolate) if command.at else typical_member(box)
     )
-    lines = what in ("far-field", "density", "boundary") and problem.family.dim == 2
+    lines = what in ("far-field", "density", "boundary") and not problem.family.in_space
     most = 1 if what == "wave" else MOST_FRAMES if film else MOST_LINES if lines else MOST_MEMBERS
     if count > most:
         kind = "`--what wave`" if what == "wave" else "a film" if film else "a picture"
@@ -136,21 +136,22 @@ def _answer(command: Any, what: str, film: bool) -> Solution:
 
 def _film_hint(problem: Problem) -> str:
     """How to ask for many members, and where there is a wave, for one in time."""
-    in_time = ", or for the wave in time `--what wave`" if isinstance(problem.data, AbstractWave) else ""
+    in_time = ", or for the wave in time `--what wave`" if problem.data.is_wave else ""
     return f"{write_range(problem.parameters, FRAMES)}{in_time}."
 
 
 def _check_problem(problem: Problem, what: str, film: bool) -> None:
-    if what in ("total", "wave") and not isinstance(problem.data, AbstractWave):
+    if what in ("total", "wave") and not problem.data.is_wave:
         raise ValueError(
             f"`--what {what}` is for incident waves, of which this problem has none. Write `--what field`."
         )
-    kernel = problem.representation.kernel.name
-    if what == "far-field" and (kernel != "Helmholtz" or problem.side == "interior"):
+    kernel = problem.representation.kernel
+    if what == "far-field" and (not kernel.radiates or problem.side == "interior"):
         raise ValueError(
-            f"`--what far-field` is for waves outside; this problem is {kernel}'s, {problem.side}. Write `--what field`."
+            f"`--what far-field` is for waves outside; this problem is {kernel.name}'s, {problem.side}. Write "
+            "`--what field`."
         )
-    if film and problem.family.dim == 3 and what in ("far-field", "density", "boundary"):
+    if film and problem.family.in_space and what in ("far-field", "density", "boundary"):
         raise ValueError(f"Films in space are of fields, on a slice; got `--what {what}`. Write `--what field`.")
 
 
@@ -164,7 +165,7 @@ def _film(solution: Solution, what: str, command: Any, box: Any) -> None:
 
 
 def _picture(solution: Solution, what: str, resolution: int | None, box: Any) -> Any:
-    space = solution.problem.family.dim == 3
+    space = solution.problem.family.in_space
     if what == "density":
         return plot.density_figure(solution)
     if what == "boundary":

@@ -21,9 +21,10 @@ NAMES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 def read_points(path: Path, dim: int) -> Any:
     """Points of shape (m, dim), or a grid of them; or a mesh of meshio's.
 
-    From `.csv`: a header with the columns x, y[, z], others ignored; or no header and exactly `dim` columns. Blank lines and
-    what follows a `#` are skipped. From `.npz`: an array `points` of shape (m, dim), or arrays x, y[, z] of equal shapes.
-    From `.nc`: variables x, y[, z], those of a grid along axes of their own. From `.vtu`: the mesh. What `predict` wrote can be read.
+    From `.csv`: a header with the columns x, y[, z], others ignored; or no header and exactly `dim` columns. Blank
+    lines and what follows a `#` are skipped. From `.npz`: an array `points` of shape (m, dim), or arrays x, y[, z] of
+    equal shapes. From `.nc`: variables x, y[, z], those of a grid along axes of their own. From `.vtu`: the mesh. What
+    `predict` wrote can be read.
     """
     _check_suffix(path, "Save the points as one of these")
     if not path.is_file():
@@ -115,7 +116,8 @@ def _read_npz(path: Path, dim: int) -> np.ndarray:
         points = arrays["points"]
         if points.ndim != 2 or points.shape[1] != dim:
             raise ValueError(
-                f"`points` in `{path}` has shape {points.shape}; expected (m, {dim}). Write `points.reshape(-1, {dim})`."
+                f"`points` in `{path}` has shape {points.shape}; expected (m, {dim}). Write "
+                f"`points.reshape(-1, {dim})`."
             )
     else:
         if len(arrays) < dim:
@@ -159,7 +161,8 @@ def _read_netcdf(path: Path, dim: int) -> np.ndarray:
         raise ValueError(f"`{path}` cannot be read as a netCDF file: {said}. {cure}.") from None
     if len(found) < dim:
         raise ValueError(
-            f"`{path}` has the variables {', '.join(names) or 'none'}; expected {', '.join(axes)}. Name the coordinates so."
+            f"`{path}` has the variables {', '.join(names) or 'none'}; expected {', '.join(axes)}. Name the "
+            "coordinates so."
         )
     for axis, array in zip(axes, found, strict=True):
         if array.dtype.kind not in "iuf":
@@ -177,7 +180,8 @@ def _finite(points: np.ndarray, path: Path) -> np.ndarray:
     wrong = np.flatnonzero(~np.isfinite(flat).all(axis=1))
     if len(wrong):
         raise ValueError(
-            f"Point {wrong[0]} in `{path}`, counted from 0, is {flat[wrong[0]].tolist()}; it must be finite. Leave it out."
+            f"Point {wrong[0]} in `{path}`, counted from 0, is {flat[wrong[0]].tolist()}; it must be finite. Leave it "
+            "out."
         )
     return points
 

@@ -46,8 +46,8 @@ def run(command: Any) -> None:
         check_output(path, command.overwrite, count, option)
     if command.boundary and command.tol and count > CHUNK:
         raise ValueError(
-            f"`--boundary` with `--tol` takes at most {CHUNK} members, which are refined on equally many nodes, got {count}. Ask for "
-            "fewer, or leave one of the options out."
+            f"`--boundary` with `--tol` takes at most {CHUNK} members, which are refined on equally many nodes, got "
+            f"{count}. Ask for fewer, or leave one of the options out."
         )
     if command.points is None:
         check_resolution(command.grid)
@@ -122,7 +122,7 @@ def run(command: Any) -> None:
 
 
 def _outputs(command: Any, members: int) -> list[tuple[Path, str]]:
-    """The files that were asked for, and the options that did; refuses two that would write the same one for so many members."""
+    """The files asked for, each with its option; refuses two options that would write one file for so many members."""
     given = [(command.out, "--out"), (command.boundary, "--boundary")]
     given = [(path, option) for path, option in given if path is not None]
     written: set[Path] = set()
@@ -156,8 +156,8 @@ def _refined_words(refined: int, above: int, count: int, tol: float | None) -> s
 def _check_size(members: int, points: int) -> None:
     if members * points > MOST_VALUES:
         raise ValueError(
-            f"{members} members at {points} points or more are beyond {MOST_VALUES} values, the most that one file takes. "
-            "Ask for fewer members or points, or several times."
+            f"{members} members at {points} points or more are beyond {MOST_VALUES} values, the most that one file "
+            "takes. Ask for fewer members or points, or several times."
         )
 
 

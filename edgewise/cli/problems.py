@@ -18,8 +18,8 @@ from edgewise.problem import Problem
 def find_problem(text: str) -> tuple[Problem, dict[str, str]]:
     """The problem, and how a run writes down which one it is: `{"preset": text}` or `{"file": text}`.
 
-    `text` is a preset's name or `file.py:name`, where `name` is a `Problem` or a function without arguments that returns one.
-    The file is run, as `import` would, so ask for double precision before.
+    `text` is a preset's name or `file.py:name`, where `name` is a `Problem` or a function without arguments that
+    returns one. The file is run, as `import` would, so ask for double precision before.
 
     >>> problem, origin = find_problem("laplace-star")
     >>> origin
@@ -41,7 +41,8 @@ def find_problem(text: str) -> tuple[Problem, dict[str, str]]:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise ValueError(
-            f"The file `{file}` {what} (looked for in {Path.cwd()}). Write its path, as in `folder/my_problem.py:problem`."
+            f"The file `{file}` {what} (looked for in {Path.cwd()}). Write its path, as in "
+            "`folder/my_problem.py:problem`."
         )
     return _load(path, name), {"file": text}
 
@@ -49,8 +50,8 @@ def find_problem(text: str) -> tuple[Problem, dict[str, str]]:
 def _no_preset(text: str) -> str:
     known = ", ".join(f"`{name}`" for name in sorted(PRESETS))
     return (
-        f"No preset is called `{text}`.{guess(text.lower(), PRESETS)} There are {known}; `edgewise list` describes them. "
-        "For a problem of your own, write `my_problem.py:problem`."
+        f"No preset is called `{text}`.{guess(text.lower(), PRESETS)} There are {known}; `edgewise list` describes "
+        "them. For a problem of your own, write `my_problem.py:problem`."
     )
 
 
@@ -67,8 +68,9 @@ def _load(path: Path, name: str) -> Problem:
         needed = _required(value)
         if needed:
             raise ValueError(
-                f"`{name}` in `{path}` is a function of {', '.join(f'`{one}`' for one in needed)}; expected one without "
-                f"arguments that returns a Problem. Give them defaults, or write `problem = {name}(...)` in the file and name that."
+                f"`{name}` in `{path}` is a function of {', '.join(f'`{one}`' for one in needed)}; expected one "
+                f"without arguments that returns a Problem. Give them defaults, or write `problem = {name}(...)` in "
+                "the file and name that."
             )
         try:
             made = value()
@@ -139,8 +141,8 @@ def _choices(path: Path, module: ModuleType) -> str:
     found = [name for name, value in vars(module).items() if isinstance(value, Problem)]
     if not found:
         return (
-            f"expected a Problem, or a function without arguments that returns one. Write `problem = ew.Problem(...)` in the "
-            f"file and `{path}:problem` here."
+            "expected a Problem, or a function without arguments that returns one. Write `problem = ew.Problem(...)` "
+            f"in the file and `{path}:problem` here."
         )
     listed = ", ".join(f"`{name}`" for name in found)
     return f"expected a Problem, of which the file has {listed}. Write `{path}:{found[0]}`."

@@ -1,4 +1,4 @@
-"""What commands that take long say: how long before they begin, what was kept when they are interrupted, what to try at the end."""
+"""What long commands say: how long they take, what was kept when they are interrupted, what to try at the end."""
 
 import contextlib
 import shlex
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from edgewise.learn.operator import Operator
 
-# Seconds on one core of the first member in space, compilation included, and of each after it, by whether it has edges: to estimate
-# its error, and to solve it and compare as well. Measured on the ellipsoids and half-balls that ship.
+# Seconds on one core of the first member in space, compilation included, and of each after it, by whether it has edges:
+# to estimate its error, and to solve it and compare as well. Measured on the ellipsoids and half-balls that ship.
 ESTIMATED = {False: (60, 10), True: (120, 20)}
 SOLVED = {False: (80, 30), True: (180, 110)}
 
@@ -16,9 +16,9 @@ SOLVED = {False: (80, 30), True: (180, 110)}
 def say_what_space_costs(operator: Operator, count: int, solved: bool = True) -> None:
     """In the plane a bar moves soon enough; in space the first member alone takes long."""
     family = operator.problem.family
-    if family.dim == 2:
+    if not family.in_space:
         return
-    first, other = (SOLVED if solved else ESTIMATED)[getattr(family, "has_edges", False)]
+    first, other = (SOLVED if solved else ESTIMATED)[family.has_edges]
     seconds = first + (count - 1) * other
     what = (
         "solved with more nodes than the operator has, and its error estimated" if solved else "estimated in its error"

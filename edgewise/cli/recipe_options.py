@@ -56,7 +56,8 @@ def _change(part: Any, names: list[str], text: str, path: str) -> Any:
         if not deeper:
             fields = ", ".join(get_type_hints(kind))
             raise ValueError(
-                f"`{where}{name}` is a group of {fields}; expected one of them. Write `{where}{name}.{next(iter(get_type_hints(kind)))} ...`."
+                f"`{where}{name}` is a group of {fields}; expected one of them. Write "
+                f"`{where}{name}.{next(iter(get_type_hints(kind)))} ...`."
             )
         return dataclasses.replace(part, **{name: _change(old, deeper, text, path)})
     if deeper:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import typical, written
+from edgewise.base.values import written
 from edgewise.base.words import guess
 from edgewise.cli.members import parse_members
 from edgewise.cli.problems import find_problem
@@ -62,7 +62,8 @@ class Found:
 
 
 def find(command: Any) -> Found:
-    """The run that a command names; its problem, if it is not a preset's, comes from the file that it was trained from."""
+    """The run that a command names; unless it is a preset's, its problem comes from the file that it was trained
+    from."""
     path = find_run(command.run)
     origin = read_config(path)["problem"]
     return Found(path, command.problem or name_of(origin), _problem(path, origin, command.problem))
@@ -104,7 +105,7 @@ def choose_members(texts: Sequence[str], box: Box, *, extrapolate: bool = False)
 
 def typical_member(box: Box) -> tuple[Members, int]:
     """The member that is taken where none is asked for, as a batch of one."""
-    return {name: typical(spec)[None] for name, spec in box.specs}, 1
+    return {name: spec.typical[None] for name, spec in box.specs}, 1
 
 
 def at_option(parameters: dict[str, Any]) -> list[str]:

@@ -76,7 +76,8 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
     state = "" if not command.resume else " (continued)" if there else " (new: nothing to continue there)"
     return "\n".join(
         [
-            f"problem   {command.problem}: {problem.representation.kernel.name}, {problem.side}{'; ' * bool(ranges)}{ranges}",
+            f"problem   {command.problem}: {problem.representation.kernel.name}, "
+            f"{problem.side}{'; ' * bool(ranges)}{ranges}",
             f"recipe    {chosen.name}; seed {seed}, {chosen.dtype}",
             f"network   {network_words(chosen)}",
             f"trained   on {collocation_words(chosen)}, {steps_words(chosen)}",
@@ -88,7 +89,7 @@ def _plan(command: Any, problem: Problem, chosen: Recipe, seed: int) -> str:
 
 
 def _time_before(name: str) -> list[str]:
-    """What is known of the time before the first step: that of the operator that ships. A step later, progress says more."""
+    """The time as known before the first step, that of the operator that ships; a step later, progress says more."""
     stats = read_config(folder(name)).get("stats") or {} if name in shipped() else {}
     if not {"steps", "seconds", "device"} <= stats.keys():
         return []
@@ -114,12 +115,13 @@ def _outcome(command: Any, operator: Operator, files: list[str], kept: str) -> s
     # A run that was saved from Python may know less of itself.
     if {"misfit", "misfit_max"} <= stats.keys():
         lines.append(
-            f"misfit    {stats['misfit']:.1e}, how far the boundary equation is missed, relatively, the worst of members it was not trained on; "
-            f"{stats['misfit_max']:.1e} in the maximum norm"
+            f"misfit    {stats['misfit']:.1e}, how far the boundary equation is missed, relatively, the worst of "
+            f"members it was not trained on; {stats['misfit_max']:.1e} in the maximum norm"
         )
     if {"steps", "seconds", "weights", "device"} <= stats.keys():
         lines.append(
-            f"training  {counted(stats['steps'], 'step')}, {stats['seconds']:.1f} s, {stats['weights']} weights, on {stats['device']}"
+            f"training  {counted(stats['steps'], 'step')}, {stats['seconds']:.1f} s, {stats['weights']} weights, on "
+            f"{stats['device']}"
         )
     return "\n".join(
         [

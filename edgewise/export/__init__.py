@@ -1,7 +1,6 @@
-"""Files for other programs: fields at points and on grids, boundaries with their densities, as CSV, NPZ, VTU or netCDF."""
+"""Files for other programs: fields at points and on grids, boundaries with densities, as CSV, NPZ, VTU or netCDF."""
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.base.files import make_folder
+from edgewise.base.files import is_path, make_folder
+from edgewise.base.named import is_whole
 from edgewise.export.boundary import boundary_table
 from edgewise.export.netcdf import dataset, write_netcdf, xarray_or_words
 from edgewise.export.table import Cells, Table, parameters_of, with_members, write_csv, write_npz
 from edgewise.export.vtu import mesh_cells, meshio_or_words, write_vtu
 from edgewise.geometry.grids import MARGIN, box_around, counts_in
-from edgewise.potentials import AbstractWave
 from edgewise.show.samples import check_solution
 from edgewise.solution import Solution
 from edgewise.trust.estimate import refusal
@@ -38,21 +37,24 @@ def write(
     estimate: bool = True,
     overwrite: bool = False,
 ) -> Path:
-    """Writes the field at points or on a grid, or without either the boundary with its density; returns the file to open.
+    """Writes the field at points or on a grid, or else the boundary with its density; returns the file to open.
 
-    The ending decides the format. `.csv` has columns x, y[, z], u, error; `.npz` an array for each; `.vtu` is for ParaView, `.nc`
-    (netCDF) for xarray: both have the total field of a scattered wave too. Complex fields are two arrays, `u_re` and `u_im`. Of a batch,
-    `.vtu` becomes a file for every member and a `.pvd`, the one to open; in other files members follow each other.
+    The ending decides the format. `.csv` has columns x, y[, z], u, error; `.npz` an array for each; `.vtu` is for
+    ParaView, `.nc` (netCDF) for xarray: both have the total field of a scattered wave too. Complex fields are two
+    arrays, `u_re` and `u_im`. Of a batch, `.vtu` becomes a file for every member and a `.pvd`, the one to open; in
+    other files members follow each other.
 
     Arguments:
-        points: Shape (m, d); or a grid of them, (ny, nx, d) or (nz, ny, nx, d); or a mesh of meshio's, whose cells `.vtu` keeps.
+        points: Shape (m, d); or a grid of them, (ny, nx, d) or (nz, ny, nx, d); or a mesh of meshio's, whose cells
+            `.vtu` keeps.
         grid: Instead of points: a grid around the boundary, with so many along its longest side.
         estimate: Whether to say how wrong the field is, where that is known.
         overwrite: Allows files to be replaced.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         raise TypeError(
-            f'`write` takes the file first, got {type(path).__name__}. Write `ew.write("field.vtu", solution, grid=200)`.'
+            f"`write` takes the file first, got {type(path).__name__}. Write "
+            '`ew.write("field.vtu", solution, grid=200)`.'
         )
     path = Path(path)
     check_ending(path)
@@ -70,7 +72,8 @@ def write(
 def to_xarray(solution: Solution, points: Any = None, *, grid: int | None = None, estimate: bool = True) -> "Dataset":
     """What `write` writes into netCDF files, as a dataset of xarray's: arguments as there.
 
-    Dimensions are `member` of a batch, with the parameters as coordinates, and y, x of a grid, `point` of points, `node` of a boundary.
+    Dimensions are `member` of a batch, with the parameters as coordinates, and y, x of a grid, `point` of points,
+    `node` of a boundary.
     """
     xarray_or_words()
     check_solution(solution, EXAMPLE)
@@ -122,9 +125,10 @@ def has_total(path: Path) -> bool:
 def field_table(
     solution: Solution, points: np.ndarray, cells: Cells | None, errors: Any, *, bound: bool, total: bool
 ) -> Table:
-    """The field of every member at points (..., d), and of a scattered wave the total field; `bound`, whether errors are proven."""
+    """The field of every member at points (..., d), with the total one of a scattered wave; `bound`: errors are
+    proven."""
     values: dict[str, Any] = {"u": solution(points)}
-    if total and isinstance(solution.problem.data, AbstractWave):
+    if total and solution.problem.data.is_wave:
         values["total"] = values["u"] + solution.incident(points)
     arrays = {name: with_members(value, solution) for name, value in values.items()}
     known = None if errors is None else np.atleast_1d(np.asarray(errors))
@@ -139,11 +143,12 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
     if "meshio" in sys.modules and isinstance(points, sys.modules["meshio"].Mesh):
         cells = mesh_cells(points)
         points = np.asarray(points.points)
-        if dim == 2 and points.shape[-1] == 3:
+        if points.shape[-1] > dim:
             off = np.flatnonzero(points[:, 2])
             if len(off):
                 raise ValueError(
-                    f"The problem lies in the plane, but point {off[0]} of the mesh, counted from 0, is {points[off[0]].tolist()}. Set z to 0."
+                    f"The problem lies in the plane, but point {off[0]} of the mesh, counted from 0, is "
+                    f"{points[off[0]].tolist()}. Set z to 0."
                 )
             points = points[:, :2]
     if hasattr(points, "dtype") and np.iscomplexobj(points):
@@ -155,16 +160,17 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
         points = np.ma.asarray(points, float).filled(np.nan)
     except (TypeError, ValueError):
         raise TypeError(
-            f"`points` must be an array of real numbers or a mesh of meshio's, got {type(points).__name__}. Of another mesh, write "
-            "`points=mesh.points`."
+            f"`points` must be an array of real numbers or a mesh of meshio's, got {type(points).__name__}. Of another "
+            "mesh, write `points=mesh.points`."
         ) from None
     if not points.size:
         raise ValueError(f"`points` has shape {points.shape}: no points; give at least one, of shape (m, {dim}).")
     points = points[None] if points.ndim == 1 else points
     if not 2 <= points.ndim <= 4 or points.shape[-1] != dim:
-        grids = "(ny, nx, 2)" if dim == 2 else "(ny, nx, 3) or (nz, ny, nx, 3)"
+        grids = {2: "(ny, nx, 2)", 3: "(ny, nx, 3) or (nz, ny, nx, 3)"}[dim]
         raise ValueError(
-            f"`points` has shape {points.shape}; expected (m, {dim}), or {grids} for a grid. Write `points.reshape(-1, {dim})`."
+            f"`points` has shape {points.shape}; expected (m, {dim}), or {grids} for a grid. Write "
+            f"`points.reshape(-1, {dim})`."
         )
     if not np.all(np.isfinite(points)):
         raise ValueError("`points` are not all finite; expected finite numbers. Leave the others out.")
@@ -172,12 +178,13 @@ def places(points: Any, dim: int) -> tuple[np.ndarray, Cells | None]:
 
 
 def check_resolution(resolution: Any) -> None:
-    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
+    if not is_whole(resolution, 2):
         raise ValueError(f"A grid needs 2 points or more a side, got {resolution}. Write `grid=200` (`--grid 200`).")
 
 
 def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
-    """A grid around points of a boundary, (..., d): `resolution` points along the longest side; (ny, nx, 2) or (nz, ny, nx, 3).
+    """A grid (ny, nx, 2) or (nz, ny, nx, 3) around boundary points (..., d), `resolution` points along the longest
+    side.
 
     Inside a boundary it ends there; outside it goes on for half a longest side.
 
@@ -202,6 +209,11 @@ def grid_points(boundary_points: Any, resolution: int, side: str) -> np.ndarray:
 
 
 def _table(solution: Solution, points: Any, grid: int | None, estimate: bool, *, total: bool, closed: bool) -> Table:
+    if solution.problem.representation.kernel.value_shape:
+        raise ValueError(
+            "Files hold one number a point, and this field is a velocity; expected a scalar one. Write the velocity by "
+            '`np.savez("flow.npz", points=points, u=solution(points))`.'
+        )
     if points is not None and grid is not None:
         raise ValueError(
             "Got both `points` and `grid`; expected one of them, or neither for the boundary. Leave one out."

@@ -20,9 +20,9 @@ NONE = 1e-6
 
 
 def boundary_table(solution: Solution, closed: bool) -> Table:
-    """The nodes of every member; `closed`, as a mesh without gaps, which on surfaces has points on the sides of patches too."""
+    """The nodes of every member; `closed`: as a mesh without gaps, on surfaces with points on the sides of patches."""
     members = members_of(solution)
-    if closed and isinstance(solution.problem.family, AbstractSurface):
+    if closed and solution.problem.family.in_space:
         found = [_closed_surface(member) for member in members]
         cells = found[0][2]
     else:
@@ -58,7 +58,8 @@ def _nodes(member: Solution, weights: bool) -> tuple[np.ndarray, dict[str, np.nd
 def _closed_surface(member: Solution) -> tuple[np.ndarray, dict[str, np.ndarray], Cells]:
     """Nodes and points on the sides of patches, what is known there, and the squares between them.
 
-    On a side the density is that of its polynomial; where the jacobian vanishes, at edges, the nearest node's: it may be infinite there.
+    On a side the density is its polynomial's; at edges, where the jacobian vanishes and the density may be infinite,
+    the value at the nearest node.
     """
     family, rule = member.problem.family, member.quadrature
     assert isinstance(family, AbstractSurface) and isinstance(rule, Duffy)

@@ -8,7 +8,6 @@ import numpy as np
 from edgewise import __version__
 from edgewise.base.files import write_by_name
 from edgewise.base.named import UserFunction
-from edgewise.base.ranges import Angle
 from edgewise.export.table import AXES, TAKEN, Table, free_name, scalars
 from edgewise.problem import Problem
 
@@ -27,7 +26,8 @@ PARTS = {"re": "real part", "im": "imaginary part", **{axis: f"{axis} component"
 
 
 def dataset(table: Table) -> "Dataset":
-    """The table with names for its axes: `member` of a batch, then y, x of a grid, `point` of points or `node` of a boundary."""
+    """The table with named axes: `member` of a batch, then y, x of a grid, `point` of points or `node` of a
+    boundary."""
     xarray = xarray_or_words()
     lead = ("member",) if table.batched else ()
     axes, coordinates = _places(table, lead)
@@ -40,7 +40,7 @@ def dataset(table: Table) -> "Dataset":
         called = names[name]
         extra = tuple(free_name(f"{called}_{i}", TAKEN.union(names.values())) for i in range(value.ndim - 1))
         spec = dict(table.problem.parameters.specs)[name]
-        about = {"long_name": f"parameter {name}"} | ({"units": "rad"} if isinstance(spec, Angle) else {})
+        about = {"long_name": f"parameter {name}"} | ({"units": spec.units} if spec.units else {})
         coordinates[called] = (lead + extra, one(value), about)
     values = {name: (lead + axes, one(array), {"long_name": _meaning(name)}) for name, array in scalars(table).items()}
     if table.errors is not None:
@@ -108,6 +108,7 @@ def xarray_or_words() -> Any:
         import xarray
     except ImportError:
         raise ImportError(
-            'Datasets and netCDF files need xarray, h5netcdf and h5py, which are not all installed. Run `pip install "edgewise[io]"`.'
+            "Datasets and netCDF files need xarray, h5netcdf and h5py, which are not all installed. Run "
+            '`pip install "edgewise[io]"`.'
         ) from None
     return xarray

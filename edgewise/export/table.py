@@ -65,7 +65,7 @@ class Table(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the points of one member: (m,), or that of a grid."""
+        """The shape of the points of one member: (m,), or that of a grid."""
         return self.points.shape[1 if self.own_points else 0 : -1]
 
 
@@ -138,8 +138,8 @@ def free_name(name: str, taken: Set[str] = TAKEN) -> str:
 def columns(table: Table) -> dict[str, np.ndarray]:
     """The columns x, y[, z], then the arrays, then `error`, one member after the other.
 
-    Of several members the parameters come first: `name`, or `name_0`, `name_1`, ... of a vector. A parameter called like another
-    column is `parameter_name`.
+    For several members the parameters come first: `name`, or `name_0`, `name_1`, ... of a vector. A parameter called
+    like another column is `parameter_name`.
     """
     members, count = table.members, int(np.prod(table.shape))
     found: dict[str, np.ndarray] = {}

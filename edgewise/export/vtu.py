@@ -15,7 +15,7 @@ from edgewise.export.table import Cells, Table, real_parts
 
 
 def write_vtu(paths: Sequence[Path], table: Table) -> None:
-    """A file for every member; of several, the last path is that of the collection, written when all others are whole."""
+    """A file for every member; of several, the last path is the collection's, written when all others are whole."""
     meshio = meshio_or_words()
     cells = table.cells or grid_cells(table.points)
     meshes = [_mesh(table, cells, member) for member in range(table.members)]
@@ -29,7 +29,7 @@ def write_vtu(paths: Sequence[Path], table: Table) -> None:
 
 
 def grid_cells(points: np.ndarray) -> Cells:
-    """Squares of a grid of points (ny, nx, d), hexahedra of (nz, ny, nx, d); bare points, (m, d), are cells by themselves.
+    """Cells: squares of a grid (ny, nx, d), hexahedra of (nz, ny, nx, d), the points themselves of (m, d).
 
     >>> square = np.stack(np.meshgrid([0.0, 1.0], [0.0, 1.0]), axis=-1)
     >>> [(kind, cells.tolist()) for kind, cells in grid_cells(square)]
@@ -53,12 +53,12 @@ def grid_cells(points: np.ndarray) -> Cells:
 
 
 def mesh_cells(mesh: Any) -> Cells:
-    """Of a mesh of meshio's."""
+    """The cells of a mesh of meshio's."""
     ragged = [block.type for block in mesh.cells if block.type.startswith("polyhedron")]
     if ragged:
         raise ValueError(
-            "The mesh has polyhedra; expected cells of fixed kinds, such as tetrahedra and hexahedra. In ParaView, apply the filter "
-            "Tetrahedralize and save again."
+            "The mesh has polyhedra; expected cells of fixed kinds, such as tetrahedra and hexahedra. In ParaView, "
+            "apply the filter Tetrahedralize and save again."
         )
     return [(block.type, np.asarray(block.data)) for block in mesh.cells]
 
@@ -72,7 +72,7 @@ def times(table: Table) -> np.ndarray:
 
 
 def _mesh(table: Table, cells: Cells, member: int) -> tuple[np.ndarray, Cells, dict[str, np.ndarray]]:
-    """Points, cells and data of one member; cells that reach to the wrong side of the boundary are left out, with their points."""
+    """Points, cells and data of one member, without the cells (and their points) that reach to the wrong side."""
     points = (table.points[member] if table.own_points else table.points).reshape(-1, table.points.shape[-1])
     arrays = {name: array[member] for name, array in real_parts(table.arrays).items()}
     arrays = {name: array.reshape(len(points), *array.shape[len(table.shape) :]) for name, array in arrays.items()}
@@ -85,7 +85,8 @@ def _mesh(table: Table, cells: Cells, member: int) -> tuple[np.ndarray, Cells, d
     if not kept:
         of_member = f" of member {member}" if table.members > 1 else ""
         raise ValueError(
-            f'No cell{of_member} lies with all its corners where there is a field; the problem is "{table.problem.side}". Give more points, or others.'
+            f"No cell{of_member} lies with all its corners where there is a field; the problem is "
+            f'"{table.problem.side}". Give more points, or others.'
         )
     used = np.unique(np.concatenate([block.ravel() for _, block in kept]))
     number = np.zeros(len(points), int)

@@ -5,7 +5,7 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 
 class Boundary(eqx.Module):
@@ -26,7 +26,7 @@ class Boundary(eqx.Module):
     weight: Float[Array, " n"]
     """Rule weight times jacobian; the sum is the length (area)."""
     curvature: Float[Array, " n"]
-    """Of a plane curve, positive on a circle; 0 on a surface, where no rule reads it."""
+    """The curvature of a plane curve, positive on a circle; 0 on a surface, where no rule reads it."""
     anchor: Float[Array, "n d"] | None = None
     """The nearest corner, where a rule is graded to corners."""
     offset: Float[Array, "n d"] | None = None
@@ -41,8 +41,17 @@ class Boundary(eqx.Module):
 
     @property
     def velocity(self) -> Float[Array, "n 2"]:
-        """Of a plane curve, per unit of the rule's own coordinate: the normal turned counterclockwise, times jacobian."""
+        """The velocity along a plane curve, per unit of the rule's coordinate: the normal turned by +π/2, times
+        jacobian."""
         return self.jacobian[:, None] * jnp.stack([-self.normal[:, 1], self.normal[:, 0]], axis=-1)
+
+    def holds(self, point: Float[Array, " d"]) -> Bool[Array, ""]:
+        """Whether a point lies inside: by Gauss's integral, for points farther from the nodes than these are apart."""
+        d = self.x - point
+        dim = d.shape[-1]
+        around = {2: 2 * jnp.pi, 3: 4 * jnp.pi}[dim]
+        seen = jnp.sum(self.weight * jnp.sum(d * self.normal, axis=-1) / jnp.sum(d**2, axis=-1) ** (dim / 2))
+        return seen > around / 2
 
     def split(self) -> "Boundary":
         """The curves one by one, along a new first axis."""

@@ -21,8 +21,8 @@ _QUARTERS = np.array([[[1, 0], [0, 1]], [[0, -1], [1, 0]], [[-1, 0], [0, -1]], [
 def grade(u: Array, low: bool, high: bool) -> Array:
     """[0, 1] onto itself, its points drawn to the side 0, to the side 1, to both or to none.
 
-    The distance from such a side is of the third power of the coordinate's, so that a density like distance^(-1/3), as at
-    right-angled edges, becomes smooth in the coordinate; others become smoother.
+    The distance from such a side is of the third power of the coordinate's, so that a density like distance^(-1/3), as
+    at right-angled edges, becomes smooth in the coordinate; others become smoother.
 
     >>> grade(jnp.array([0.5, 0.9]), low=False, high=True).tolist()
     [0.875, 0.999]
@@ -38,7 +38,7 @@ def grade(u: Array, low: bool, high: bool) -> Array:
 
 
 def unit_vectors(s: Float[Array, " 2"]) -> Float[Array, "6 3"]:
-    """The unit sphere from the faces of a cube, by equal angles: (1, tan ξ, tan η) normalised, ξ and η in [-π/4, π/4]."""
+    """The unit sphere from the faces of a cube, by equal angles: (1, tan ξ, tan η) normalised, |ξ| and |η| <= π/4."""
     slopes = jnp.tan((2 * s - 1) * (np.pi / 4))
     arm = jnp.concatenate([jnp.ones(1, s.dtype), slopes])
     return jnp.asarray(CUBE, s.dtype) @ (arm / jnp.sqrt(1 + jnp.sum(slopes**2)))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.named import Parameter, names_in, number, numbers, shape_with_names
+from edgewise.base.named import is_whole, known, name_of, names_in, number, numbers, positive, shape_with_names
 from edgewise.base.precision import is_concrete
 from edgewise.geometry.family import AbstractCurve
 
@@ -17,8 +17,8 @@ from edgewise.geometry.family import AbstractCurve
 class Polygon(AbstractCurve):
     """Polygons by their m vertices, in either orientation: vertex i at s = 2πi/m, straight sides between.
 
-    `vertices` are m points, any number of which may be a parameter's name, or the name of a parameter of shape (m, 2) together
-    with `num_vertices=m`.
+    `vertices` are m points, any number of which may be a parameter's name, or the name of a parameter of shape (m, 2)
+    together with `num_vertices=m`.
 
     >>> square = Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
     >>> square.point(jnp.pi / 4).tolist()
@@ -32,11 +32,11 @@ class Polygon(AbstractCurve):
 
     def __init__(self, vertices: Any = "vertices", num_vertices: int | None = None):
         self.vertices = numbers(vertices)
-        if isinstance(self.vertices, Parameter):
-            if isinstance(num_vertices, bool) or not isinstance(num_vertices, int) or num_vertices < 3:
+        if name_of(self.vertices):
+            if num_vertices is None or not is_whole(num_vertices, 3):
                 raise ValueError(
-                    f"`num_vertices` must be the number of vertices, at least 3, where `vertices` names a parameter, got "
-                    f"{num_vertices!r}. Write `Polygon({vertices!r}, num_vertices=4)`."
+                    "`num_vertices` must be the number of vertices, at least 3, where `vertices` names a parameter, "
+                    f"got {num_vertices!r}. Write `Polygon({vertices!r}, num_vertices=4)`."
                 )
             self.num_vertices = num_vertices
             return
@@ -53,8 +53,9 @@ class Polygon(AbstractCurve):
             same = np.flatnonzero(np.all(points == np.roll(points, -1, axis=0), axis=1))
             if len(same):
                 raise ValueError(
-                    f"Vertices {same[0]} and {(same[0] + 1) % len(points)} are the same point, {points[same[0]].tolist()}; "
-                    "expected sides of positive length. Leave one of them out: the last need not repeat the first."
+                    f"Vertices {same[0]} and {(same[0] + 1) % len(points)} are the same point, "
+                    f"{points[same[0]].tolist()}; expected sides of positive length. Leave one of them out: the last "
+                    "need not repeat the first."
                 )
 
     @property
@@ -90,8 +91,8 @@ class Teardrop(AbstractCurve):
     """Drops with one corner, at the origin at s = 0, of interior angle α = `angle` in (0, 2π).
 
     x = (2 cos(α/2) σ + 2 (1 - cos(α/2)) σ³, -(sin(α/2) + (1 - cos(α/2)) σ²) sin s) with σ = sin(s/2): for small α the
-    teardrop (2 sin(s/2), -tan(α/2) sin s) up to α², above π a heart whose notch is the corner. Symmetric about the first
-    axis, which it leaves at (2, 0).
+    teardrop (2 sin(s/2), -tan(α/2) sin s) up to α², above π a heart whose notch is the corner. Symmetric about the
+    first axis, which it leaves at (2, 0).
 
     >>> Teardrop(jnp.pi / 6).point(jnp.pi).round(6).tolist()
     [2.0, -0.0]
@@ -101,7 +102,7 @@ class Teardrop(AbstractCurve):
 
     def __init__(self, angle: Any = np.pi / 6):
         self.angle = number(angle)
-        if isinstance(self.angle, float) and not 0 < self.angle < 2 * np.pi:
+        if not 0 < known(self.angle, 1.0) < 2 * np.pi:
             raise ValueError(f"`angle` must lie between 0 and 2π (radians), got {angle!r}: `Teardrop(jnp.pi / 6)`.")
 
     @property
@@ -137,14 +138,13 @@ class Airfoil(AbstractCurve):
 
     def __init__(self, trailing_angle: Any = np.pi / 18, thickness: Any = 0.1, camber: Any = 0.1):
         self.trailing_angle = number(trailing_angle)
-        self.thickness = number(thickness)
+        self.thickness = positive("`thickness`", thickness, "Airfoil(thickness=0.1)")
         self.camber = number(camber)
-        if isinstance(self.trailing_angle, float) and not 0 < self.trailing_angle < np.pi:
+        if not 0 < known(self.trailing_angle, 1.0) < np.pi:
             raise ValueError(
-                f"`trailing_angle` must lie between 0 and π (radians), got {trailing_angle!r}: `Airfoil(trailing_angle=0.17)`."
+                f"`trailing_angle` must lie between 0 and π (radians), got {trailing_angle!r}: "
+                "`Airfoil(trailing_angle=0.17)`."
             )
-        if isinstance(self.thickness, float) and not self.thickness > 0:
-            raise ValueError(f"`thickness` must be positive, got {thickness!r}: `Airfoil(thickness=0.1)`.")
 
     @property
     def corners(self) -> tuple[float, ...]:
@@ -169,7 +169,7 @@ class Airfoil(AbstractCurve):
         rise = 2 * jnp.sin(half)
         away = arm * jax.lax.complex(-rise * jnp.sin(half), rise * jnp.cos(half))
         meets = rise == 0
-        # The quotient runs through a circle through 0 that has 1 inside: half a plane, where the principal branch holds.
+        # The quotient runs through a circle through 0 around 1: in a half plane, where the principal branch holds.
         quotient = jnp.where(meets, 1, away) / (away + 2)
         power = jnp.exp(m * jnp.log(quotient))
         z = jnp.where(meets, 0, 2 * m * power / (1 - jnp.where(meets, 0, power)))

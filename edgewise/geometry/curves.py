@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.named import UserFunction, number, positive
+from edgewise.base.named import UserFunction, is_whole, number, positive
 from edgewise.geometry.family import AbstractCurve
 
 
@@ -37,14 +37,7 @@ class Curve(AbstractCurve):
         return self.breaks
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
-        point = self.function(s, parameters)
-        point = jnp.stack(point) if isinstance(point, tuple | list) else jnp.asarray(point)
-        if point.shape != (2,):
-            raise ValueError(
-                f"The function of a `Curve` returned shape {point.shape} for one `s`; expected the two coordinates, (2,). "
-                "Write `Curve(lambda s, ...: (x, y))`."
-            )
-        return point
+        return self.function.array(s, parameters, "the two coordinates", (2,), "`Curve(lambda s, ...: (x, y))`")
 
 
 class StarCurve(AbstractCurve):
@@ -62,13 +55,8 @@ class StarCurve(AbstractCurve):
         self.radius = UserFunction(radius, "The radius of a `StarCurve`", "s")
 
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
-        radius = jnp.asarray(self.radius(s, parameters))
-        if radius.shape != ():
-            raise ValueError(
-                f"The radius of a `StarCurve` has shape {radius.shape} for one `s`; expected one number, (). "
-                "Write `StarCurve(lambda s, t: ...)`, for one `s` of one member."
-            )
-        return radius * jnp.stack([jnp.cos(s), jnp.sin(s)])
+        cure = "`StarCurve(lambda s, t: ...)`, for one `s` of one member"
+        return self.radius.array(s, parameters, "one number", (), cure) * jnp.stack([jnp.cos(s), jnp.sin(s)])
 
 
 class FourierCurve(AbstractCurve):
@@ -86,7 +74,7 @@ class FourierCurve(AbstractCurve):
     coefficients: Any
 
     def __init__(self, degree: int, coefficients: Any = "coefficients"):
-        if not isinstance(degree, int) or degree < 1:
+        if not is_whole(degree, 1):
             raise ValueError(
                 f"`degree` must be a whole number of at least 1, got {degree!r}: `FourierCurve(degree=3)`."
             )

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.named import UserFunction, number, positive
+from edgewise.base.named import UserFunction, known, number, positive
 from edgewise.geometry.charts import CUBE, disc, grade
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.special.elementary import polynomial
@@ -24,9 +24,10 @@ _COSINE = [(-1) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in
 class Revolution(AbstractSurface):
     """Surfaces of revolution about the third axis: `profile(s, ...)` gives (r, z), s in [0, 1] from pole to pole.
 
-    r is 0 at both ends, which it leaves linearly, and positive between. The profile is smooth but for `corners` in (0, 1),
-    ascending: edges of the body, toward which patches are graded (`jnp.where(s < corner, ...)` may join two formulas). At
-    the poles the body must be smooth, r odd and z even in the distance from the end: a conical tip is not resolved.
+    r is 0 at both ends, which it leaves linearly, and positive between. The profile is smooth but for `corners` in (0,
+    1), ascending: edges of the body, toward which patches are graded (`jnp.where(s < corner, ...)` may join two
+    formulas). At the poles the body must be smooth, r odd and z even in the distance from the end: a conical tip is not
+    resolved.
 
     Each end is a cap of 5 patches, each segment between two corners a band of 4. Without corners the caps meet at 1/2.
 
@@ -73,7 +74,7 @@ class Revolution(AbstractSurface):
         return jnp.concatenate([flat * (reach / across)[:, None], z[:, None]], axis=1)
 
     def _within(self, along: Array) -> Array:
-        """On the own side of every corner: rounding must not carry a point to the next segment. Derivatives are not touched."""
+        """Keeps coordinates on their side of every corner, against rounding; derivatives are not touched."""
         breaks = self.corners or (0.5,)
         bands = np.repeat(np.array([*itertools.pairwise(self.corners)]).reshape(-1, 2), 4, axis=0)
         ends = np.concatenate([np.tile([0.0, breaks[0]], (5, 1)), np.tile([breaks[-1], 1.0], (5, 1)), bands])
@@ -82,14 +83,7 @@ class Revolution(AbstractSurface):
         return along + jax.lax.stop_gradient(jnp.clip(along, low + room, high - room) - along)
 
     def _on_profile(self, s: Array, parameters: Mapping[str, Any]) -> Array:
-        point = self.profile(s, parameters)
-        point = jnp.stack(point) if isinstance(point, tuple | list) else jnp.asarray(point)
-        if point.shape != (2,):
-            raise ValueError(
-                f"The profile of a `Revolution` returned shape {point.shape} for one `s`; expected r and z, (2,). "
-                "Write `Revolution(lambda s, ...: (r, z))`."
-            )
-        return point
+        return self.profile.array(s, parameters, "r and z", (2,), "`Revolution(lambda s, ...: (r, z))`")
 
 
 class HalfBalls(AbstractSurface):
@@ -106,7 +100,7 @@ class HalfBalls(AbstractSurface):
 
     def __init__(self, t: Any = "t"):
         self.t = number(t)
-        if isinstance(self.t, float) and not self.t > 0:
+        if not known(self.t, 1.0) > 0:
             raise ValueError(
                 f"`t` must be positive, got {self.t}: the halves touch at 0; expected a gap of 2t between them. "
                 "Write `HalfBalls(0.1)`, or use `Sphere()` for the whole ball."
@@ -143,7 +137,8 @@ class HalfBalls(AbstractSurface):
         radius = jnp.minimum(jnp.hypot(x, y), 1)
         # The upper floor is mirrored, the lower dome turned, the lower floor both.
         mirrored = (line == 1) | (line == 2)
-        # Smooth in the square of the radius, as all that is smooth on the axis, and graded to the rim as the patches are.
+        # Smooth in the square of the radius, as smooth functions on the axis are, and graded to the rim as the patches
+        # are.
         return line, 1 - jnp.cbrt(1 - radius**2), radius, jnp.arctan2(jnp.where(mirrored, -y, y), x)
 
 
@@ -184,6 +179,7 @@ def _ascending(corners: Any) -> tuple[float, ...]:
         ) from None
     if not all(0 < s < 1 for s in values) or any(a >= b for a, b in itertools.pairwise(values)):
         raise ValueError(
-            f"`corners` must ascend between 0 and 1, the poles, got {values}. Write `Revolution(profile, corners=(0.5,))`."
+            f"`corners` must ascend between 0 and 1, the poles, got {values}. Write "
+            "`Revolution(profile, corners=(0.5,))`."
         )
     return values

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from edgewise.base.named import bind, names_in
 from edgewise.geometry.boundary import Boundary
@@ -18,6 +18,31 @@ class AbstractFamily(eqx.Module):
     """Boundaries indexed by named parameters."""
 
     dim: eqx.AbstractClassVar[int]
+
+    @property
+    def in_space(self) -> bool:
+        """Whether members are surfaces, which consist of patches, and not curves of the plane."""
+        return self.dim == 3
+
+    @property
+    @abc.abstractmethod
+    def components(self) -> int:
+        """How many closed curves, or bodies, a member consists of."""
+
+    @property
+    def patches(self) -> int:
+        """How many patches a member consists of; none in the plane."""
+        return 0
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether patches are graded toward edges of a body, where densities are harder to resolve."""
+        return False
+
+    @property
+    def meridians(self) -> int:
+        """The number of lines that generate a body of revolution about the third axis; 0 for all other families."""
+        return 0
 
     @abc.abstractmethod
     def locate(self, s: Array, parameters: Mapping[str, Any]) -> Array:
@@ -29,8 +54,20 @@ class AbstractFamily(eqx.Module):
         """The closed plane curves that a member consists of; none of a surface."""
 
     @abc.abstractmethod
+    def coordinates(self, grid: np.ndarray) -> np.ndarray:
+        """The boundary coordinates of a rule's grid, of one component or patch after the other."""
+
+    @abc.abstractmethod
     def boundary(self, grid: Array, weight: Float[Array, " n"], parameters: Mapping[str, Any]) -> Boundary:
         """The nodes at a rule's coordinates, with the rule's weights."""
+
+    @abc.abstractmethod
+    def body_at(self, s: Array) -> Int[Array, ""]:
+        """The number of the curve, or of the body, that a boundary coordinate lies on, counted from 0."""
+
+    @abc.abstractmethod
+    def node(self, s: Array, parameters: Mapping[str, Any]) -> Boundary:
+        """The node at one boundary coordinate, with weight 1 of the rule."""
 
     def point(self, s: Any, **parameters: Any) -> Float[Array, " d"]:
         """Position of boundary coordinate `s` on the member with these parameters."""
@@ -50,9 +87,19 @@ class AbstractPlaneFamily(AbstractFamily):
 
     dim = 2
 
+    @property
+    def components(self) -> int:
+        return len(self.curves)
+
+    def coordinates(self, grid: np.ndarray) -> np.ndarray:
+        return np.concatenate([grid + 2 * np.pi * turn for turn in range(self.components)])
+
     @abc.abstractmethod
     def directions(self, parameters: Mapping[str, Any]) -> Array:
         """For every curve +1 if its nodes run counterclockwise, -1 if clockwise, as they do round a hole."""
+
+    def body_at(self, s: Array) -> Int[Array, ""]:
+        return turn_of(s, len(self.curves))
 
     @abc.abstractmethod
     def joined(self, curves: list[Boundary]) -> Boundary:
@@ -96,8 +143,8 @@ class AbstractCurve(AbstractPlaneFamily):
     ) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 2π), with the rule's weights.
 
-        They run counterclockwise, or clockwise where `direction` is -1. Where the curve itself runs the other way its nodes
-        come in reverse order, the first still first, which on an equispaced grid are those of `-grid`.
+        They run counterclockwise, or clockwise where `direction` is -1. Where the curve itself runs the other way its
+        nodes come in reverse order, the first still first, which on an equispaced grid are those of `-grid`.
         """
         nodes = (grid, weight, *jax.vmap(lambda s: self._derivatives(s, parameters))(grid))
         orientation = jax.lax.stop_gradient(self.orientation(parameters) * direction).astype(grid.dtype)
@@ -109,6 +156,9 @@ class AbstractCurve(AbstractPlaneFamily):
         normal = jnp.stack([first[:, 1], -first[:, 0]], axis=-1) / jacobian[:, None]
         curvature = (first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]) / jacobian**3
         return Boundary(s, x, normal, jacobian, weight * jacobian, curvature)
+
+    def node(self, s: Array, parameters: Mapping[str, Any]) -> Boundary:
+        return self.boundary(s[None], jnp.ones_like(s)[None], parameters)
 
     def boundary_from_corners(
         self,
@@ -194,3 +244,15 @@ def _frame(first: Array, second: Array, stretch: Array, weight: float) -> tuple[
     curvature = (tangent[:, 0] * second[:, 1] - tangent[:, 1] * second[:, 0]) / speed**2
     jacobian = speed * jnp.abs(stretch)
     return normal, jacobian, weight * jacobian, curvature
+
+
+def turn_of(s: Any, curves: int) -> Array:
+    """Which of several curves a boundary coordinate lies on, counted from 0; beyond the ends, the nearest.
+
+    >>> turn_of(jnp.float32(10 * np.pi), 6).tolist()
+    5
+    """
+    turns = jnp.asarray(s, jnp.result_type(s, jnp.float32)) / (2 * np.pi)
+    # In single precision 10π lies below five turns: rounding must not put the first node of a curve on the one before.
+    nudge = 8 * curves * jnp.finfo(turns.dtype).eps
+    return jnp.clip(jnp.floor(turns + nudge).astype(int), 0, curves - 1)

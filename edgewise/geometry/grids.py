@@ -20,7 +20,7 @@ def grid_in(box: np.ndarray, resolution: int) -> np.ndarray:
 
 
 def counts_in(box: np.ndarray, resolution: int) -> list[int]:
-    """How many points a grid has along each side: on shorter ones as many as keep the spacing nearly equal, but two at least."""
+    """Points of a grid along each side: spaced nearly as along the longest side, but two at least."""
     step = np.max(box[1] - box[0]) / (resolution - 1)
     return [max(2, 1 + round(float(length / step))) for length in box[1] - box[0]]
 

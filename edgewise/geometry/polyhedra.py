@@ -21,7 +21,7 @@ def triangles(points: Float[Array, "patches m 3"]) -> Float[Array, "triangles 3 
 
 
 def volume(faces: Float[Array, "triangles 3 3"]) -> Array:
-    """Of a closed polyhedron; negative if its triangles turn clockwise, seen from outside."""
+    """The volume of a closed polyhedron; negative if its triangles turn clockwise, seen from outside."""
     a, b, c = jnp.moveaxis(faces - faces.mean(axis=(0, 1)), 1, 0)
     return jnp.sum(a * jnp.cross(b, c)) / 6
 

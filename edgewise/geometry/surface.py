@@ -1,29 +1,30 @@
-"""What every family of surfaces is: closed bodies, each an atlas of smooth patches. Derivatives come from autodiff, here."""
+"""Families of surfaces: closed bodies, each an atlas of smooth patches. Derivatives come from autodiff, here only."""
 
 import abc
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from edgewise.base.named import bind
 from edgewise.geometry.boundary import Boundary
 from edgewise.geometry.family import AbstractFamily
 from edgewise.geometry.polyhedra import lattice, triangles, volume, windings
 
-# Squares along a side of a patch in the polyhedra that tell inside from outside; even, so that a corner is in the middle.
+# Squares along a patch's side in the polyhedra that tell inside from outside; even, so that a corner is mid-patch.
 _CELLS = 8
 
 
 class AbstractSurface(AbstractFamily):
     """Closed surfaces in space: smooth patches, each the image of the unit square.
 
-    A patch is smooth up to its sides. Next to an edge of the body it is graded: its points approach the edge like a power of
-    the distance of their coordinates, so that density times jacobian is smooth there. Boundary coordinates are s = (u, v);
-    patches follow each other in u: [0, 1] is the first, [1, 2] the second and so on.
+    A patch is smooth up to its sides. Next to an edge of the body it is graded: its points approach the edge like a
+    power of the distance of their coordinates, so that density times jacobian is smooth there. Boundary coordinates are
+    s = (u, v); patches follow each other in u: [0, 1] is the first, [1, 2] the second and so on.
     """
 
     dim = 3
@@ -40,24 +41,31 @@ class AbstractSurface(AbstractFamily):
         ∂x/∂u × ∂x/∂v leaves the body on all patches of it, or on none.
         """
 
-    @property
-    def has_edges(self) -> bool:
-        """Whether patches are graded toward edges, where densities are harder to resolve."""
-        return False
-
-    @property
-    def meridians(self) -> int:
-        """Of bodies of revolution about the third axis, how many lines generate a member; 0 for all others."""
-        return 0
-
     def meridian(self, s: Float[Array, " 2"]) -> tuple[Array, Array, Array, Array]:
-        """Where the point at s is on bodies of revolution: the number of its line, the coordinate in [0, 1] along it, in which
-        densities are smooth; one that grows from 0 on the axis like the distance from it; and the angle about the axis."""
+        """Where the point at s is on bodies of revolution: the number of its line, the coordinate in [0, 1] along it,
+        in which densities are smooth; one that grows from 0 on the axis like the distance from it; and the angle about
+        the axis."""
         raise NotImplementedError(f"`{type(self).__name__}` is no family of bodies of revolution.")
 
     @property
     def patches(self) -> int:
         return sum(self.bodies)
+
+    def body_at(self, s: Array) -> Int[Array, ""]:
+        return jnp.asarray(np.repeat(np.arange(len(self.bodies)), self.bodies))[self.split(s)[0]]
+
+    @property
+    def components(self) -> int:
+        return len(self.bodies)
+
+    def coordinates(self, grid: np.ndarray) -> np.ndarray:
+        return np.concatenate([grid + np.array([patch, 0]) for patch in range(self.patches)])
+
+    def node(self, s: Array, parameters: Mapping[str, Any]) -> Boundary:
+        patch, place = self.split(s)
+        everywhere = self.boundary(place[None], jnp.ones(1, s.dtype), parameters)
+        chosen = jax.tree_util.tree_map(lambda leaf: leaf[patch][None], everywhere)
+        return dataclasses.replace(chosen, s=s[None])
 
     @property
     def curves(self) -> tuple:
@@ -83,8 +91,8 @@ class AbstractSurface(AbstractFamily):
     ) -> Boundary:
         """The nodes at `grid`, a rule's coordinates in [0, 1]², on every patch, with the rule's weights.
 
-        A grid of shape (patches, m, 2) has coordinates of each patch's own. Normals leave the bounded domain: of a body inside
-        another they point into it.
+        A grid of shape (patches, m, 2) has coordinates of each patch's own. Normals leave the bounded domain: of a body
+        inside another they point into it.
         """
         bound = bind(self, parameters)
 

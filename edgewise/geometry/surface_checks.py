@@ -1,4 +1,4 @@
-"""Whether the patches of bodies close, whether bodies overlap, and which lies in which: on one member with known values."""
+"""Whether bodies close, whether they overlap, and which lies in which: for one member with known values."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from edgewise.geometry.polyhedra import lattice, triangles, windings
 from edgewise.geometry.surface import AbstractSurface
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
-# Cosines of a wavelength of about the body's size: along each row of _FIELDS, with the phase and wave vector of that row.
+# Cosine fields with a wavelength of about a body's size: rows hold their directions, wave vectors and phases.
 _RANDOM = np.random.default_rng(0)
 _FIELDS, _WAVES = _RANDOM.normal(size=(2, 6, 3))
 _PHASES = _RANDOM.uniform(0, 2 * np.pi, 6)
@@ -30,7 +30,8 @@ class Arrangement(NamedTuple):
 
 
 def closing_gap(family: AbstractSurface, parameters: Mapping[str, Any]) -> Float[np.ndarray, " bodies"]:
-    """For every body, how far its patches are from closing: rounding if they do, 0.01 to 1 if one lacks or is turned over.
+    """For every body, how far its patches are from closing: rounding if they do, 0.01 to 1 if one lacks or is turned
+    over.
 
     By Stokes, circulations of a smooth field round the patches of a closed body, all turned the same way, sum to zero,
     however sides are parametrised or split. The largest sum of a few fixed fields, over the sum of absolute values.
@@ -51,8 +52,8 @@ def closing_gap(family: AbstractSurface, parameters: Mapping[str, Any]) -> Float
 def arrangement(family: AbstractSurface, parameters: Mapping[str, Any], cells: int = 12) -> Arrangement:
     """Which bodies lie in which, and which cross, by polyhedra with `cells` squares along a side of every patch.
 
-    A body crosses another if some corners of its polyhedron lie inside the other's and some outside: what is thinner than
-    a square may go unseen.
+    A body crosses another if some corners of its polyhedron lie inside the other's and some outside: what is thinner
+    than a square may go unseen.
     """
     values = dict(parameters)
     bodies = _polyhedra(family, values, cells)
@@ -66,7 +67,8 @@ def arrangement(family: AbstractSurface, parameters: Mapping[str, Any], cells: i
         mostly = inside.mean() > 0.5
         doubtful = inner[inside != mostly]
         if len(doubtful):
-            # Coarse polyhedra of curved bodies that nearly touch may cross: of up to 64 such corners, finer ones decide.
+            # Coarse polyhedra of curved bodies that nearly touch may cross: finer ones decide about up to 64 such
+            # corners.
             picked = doubtful[np.linspace(0, len(doubtful) - 1, 64).astype(int)]
             again = np.asarray(_inside(_polyhedra(family, values, 4 * cells)[i], picked))
             overlaps[i, j] = overlaps[j, i] = overlaps[i, j] or bool(np.any(again != mostly))
@@ -79,7 +81,8 @@ def clearance(
 ) -> Float[np.ndarray, "bodies bodies"]:
     """[i, j]: the smallest distance between nodes of bodies i and j, over the spacing of nodes there; inf for i = j.
 
-    `bodies` says how many patches each body has, as a family does. The spacing is the root of the larger weight of two nodes.
+    `bodies` says how many patches each body has, as a family does. The spacing is the root of the larger weight of two
+    nodes.
     """
     ends = len(x) // sum(bodies) * np.cumsum(bodies)[:-1]
     points, areas = np.split(np.asarray(x, float), ends), np.split(np.asarray(weight, float), ends)

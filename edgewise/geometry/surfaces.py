@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.named import UserFunction, number, positive
+from edgewise.base.named import UserFunction, is_whole, known, listed, number, positive
 from edgewise.geometry.charts import grade, unit_vectors
 from edgewise.geometry.surface import AbstractSurface
 from edgewise.special.harmonics import real_harmonics
@@ -75,10 +75,10 @@ class Torus(AbstractSurface):
     def __init__(self, major: Any = 1.0, minor: Any = 0.5):
         self.major = positive("`major`", major, "Torus(1.0, 0.5)")
         self.minor = positive("`minor`", minor, "Torus(1.0, 0.5)")
-        if isinstance(self.major, float) and isinstance(self.minor, float) and self.minor >= self.major:
+        if known(self.minor, 0.0) >= known(self.major, np.inf):
             raise ValueError(
-                f"The tube of a `Torus` must be thinner than its circle, or it meets itself: expected minor < major, got "
-                f"major = {self.major}, minor = {self.minor}. Write `Torus(1.0, 0.5)`."
+                "The tube of a `Torus` must be thinner than its circle, or it meets itself: expected minor < major, "
+                f"got major = {self.major}, minor = {self.minor}. Write `Torus(1.0, 0.5)`."
             )
 
     @property
@@ -111,13 +111,8 @@ class StarSurface(AbstractSurface):
 
     def atlas(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         def reach(d):
-            radius = jnp.asarray(self.radius(d, parameters))
-            if radius.shape != ():
-                raise ValueError(
-                    f"The radius of a `StarSurface` has shape {radius.shape} for one `d`; expected one number, (). "
-                    "Write `StarSurface(lambda d, t: ...)`, for one unit vector `d` of one member."
-                )
-            return radius * d
+            cure = "`StarSurface(lambda d, t: ...)`, for one unit vector `d` of one member"
+            return self.radius.array(d, parameters, "one number", (), cure) * d
 
         return jax.vmap(reach)(unit_vectors(s))
 
@@ -137,7 +132,7 @@ class HarmonicSurface(AbstractSurface):
     coefficients: Any
 
     def __init__(self, degree: int, coefficients: Any = "coefficients"):
-        if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
+        if not is_whole(degree):
             raise ValueError(
                 f"`degree` must be a whole number of at least 0, got {degree!r}: `HarmonicSurface(degree=3)`."
             )
@@ -164,7 +159,8 @@ class Patch(eqx.Module):
     """One patch of a `Surface`: `function(s, ...)` gives three coordinates for s = (u, v) in [0, 1]².
 
     Arguments:
-        edges: Those of the sides "u0", "u1", "v0", "v1" that lie on an edge of the body. The patch is graded toward them.
+        edges: Those of the sides "u0", "u1", "v0", "v1" that lie on an edge of the body. The patch is graded toward
+            them.
 
     >>> Patch(lambda s: (s[0], s[1], 0.0), edges=("u1",)).edges
     ('u1',)
@@ -179,20 +175,15 @@ class Patch(eqx.Module):
         unknown = [edge for edge in self.edges if edge not in SIDES]
         if unknown:
             raise ValueError(
-                f"`edges` must be among {', '.join(SIDES)}, the sides u = 0, u = 1, v = 0, v = 1 of a patch, got {unknown[0]!r}. "
+                f"`edges` must be among {', '.join(SIDES)}, the sides u = 0, u = 1, v = 0, v = 1 of a patch, got "
+                f"{unknown[0]!r}. "
                 'Write `Patch(function, edges=("u1",))`.'
             )
 
     def __call__(self, s: Array, parameters: Mapping[str, Any]) -> Array:
         graded = [grade(s[i], f"{name}0" in self.edges, f"{name}1" in self.edges) for i, name in enumerate("uv")]
-        point = self.function(jnp.stack(graded), parameters)
-        point = jnp.stack(point) if isinstance(point, tuple | list) else jnp.asarray(point)
-        if point.shape != (3,):
-            raise ValueError(
-                f"A patch of a `Surface` returned shape {point.shape} for one `s`; expected the three coordinates, (3,). "
-                "Write `Surface(lambda s, ...: (x, y, z), ...)`."
-            )
-        return point
+        cure = "`Surface(lambda s, ...: (x, y, z), ...)`"
+        return self.function.array(jnp.stack(graded), parameters, "the three coordinates", (3,), cure)
 
 
 class Surface(AbstractSurface):
@@ -211,7 +202,7 @@ class Surface(AbstractSurface):
     members: tuple[Patch, ...]
 
     def __init__(self, *patches: Callable | Patch):
-        given = tuple(patches[0]) if len(patches) == 1 and isinstance(patches[0], list | tuple) else patches
+        given = listed(patches)
         if not given:
             raise ValueError(
                 "A `Surface` needs at least one patch, got none. Write `Surface(lambda s: (x, y, z), ...)`."

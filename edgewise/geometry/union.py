@@ -9,17 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from edgewise.base.named import listed
 from edgewise.geometry.boundary import Boundary, join
-from edgewise.geometry.family import AbstractCurve, AbstractPlaneFamily
+from edgewise.geometry.family import AbstractCurve, AbstractPlaneFamily, turn_of
 from edgewise.geometry.surface import AbstractSurface
 
 
 def Union(*families: Any) -> "CurveUnion | SurfaceUnion":
-    """Curves, or surfaces, that bound one domain together: bodies apart from each other, or an outer one and holes in it.
+    """Curves, or surfaces, that bound one domain together: bodies apart from each other, or an outer one and holes in
+    it.
 
-    One inside another is a hole: normals, which leave the domain, point into it. Boundary coordinates follow each other:
-    [0, 2π) on the first curve, [2π, 4π) on the second and so on; patch after patch on surfaces. Parameters are shared by
-    name.
+    One inside another is a hole: normals, which leave the domain, point into it. Boundary coordinates follow each
+    other: [0, 2π) on the first curve, [2π, 4π) on the second and so on; patch after patch on surfaces. Parameters are
+    shared by name.
 
     >>> from edgewise.geometry import Ellipse, Sphere, Translate
     >>> bodies = Union(Ellipse(1.0, 1.0), Translate(Ellipse(1.0, 1.0), (3.0, 0.0)))
@@ -28,17 +30,15 @@ def Union(*families: Any) -> "CurveUnion | SurfaceUnion":
     >>> Union(Sphere(2.0), Sphere(1.0)).point((6.5, 0.5)).tolist()
     [1.0, 0.0, 0.0]
     """
-    given = tuple(families[0]) if len(families) == 1 and isinstance(families[0], list | tuple) else families
-    in_space = [isinstance(family, AbstractSurface) for family in given]
-    if not any(in_space):
+    given = listed(families)
+    flat = [family for family in given if not isinstance(family, AbstractSurface)]
+    if len(flat) == len(given):
         return CurveUnion(given)
-    for family, is_surface in zip(given, in_space, strict=True):
-        if not is_surface:
-            both = isinstance(family, AbstractPlaneFamily)
-            raise TypeError(
-                f"A `Union` is made of {'curves or of surfaces, not of both' if both else 'surfaces'}, got {family!r} among "
-                "surfaces. Write `Union(Sphere(2.0), Sphere(1.0))`."
-            )
+    if flat:
+        both = "curves or of surfaces, not of both" if _curves(flat[0]) else "surfaces"
+        raise TypeError(
+            f"A `Union` is made of {both}, got {flat[0]!r} among surfaces. Write `Union(Sphere(2.0), Sphere(1.0))`."
+        )
     return SurfaceUnion(given)
 
 
@@ -48,6 +48,9 @@ class CurveUnion(AbstractPlaneFamily):
     members: tuple[AbstractCurve, ...]
 
     def __init__(self, families: tuple[Any, ...]):
+        wrong = [family for family in families if not _curves(family)]
+        if wrong:
+            raise TypeError(f"A `Union` is made of curves, got {wrong[0]!r}. Write `Union(Kite(), Ellipse(1.0, 2.0))`.")
         flat = tuple(curve for family in families for curve in _curves(family))
         if len(flat) < 2:
             raise ValueError(
@@ -72,6 +75,14 @@ class CurveUnion(AbstractPlaneFamily):
                 for curve, direction in zip(self.members, directions, strict=True)
             ]
         )
+
+    def node(self, s: Array, parameters: Mapping[str, Any]) -> Boundary:
+        turn = turn_of(s, len(self.members))
+        grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
+        directions = self.directions(parameters)
+        nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(self.members, directions, strict=True)]
+        chosen = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves)[turn], *nodes)
+        return dataclasses.replace(chosen, s=s[None])
 
     def joined(self, curves: list[Boundary]) -> Boundary:
         """Coordinates follow each other, one turn after the other."""
@@ -115,19 +126,6 @@ class SurfaceUnion(AbstractSurface):
         return jnp.concatenate([member.atlas(s, parameters) for member in self.members])
 
 
-def turn_of(s: Any, curves: int) -> Array:
-    """Which of several curves a boundary coordinate lies on, counted from 0; beyond the ends, the nearest.
-
-    >>> turn_of(jnp.float32(10 * np.pi), 6).tolist()
-    5
-    """
-    turns = jnp.asarray(s, jnp.result_type(s, jnp.float32)) / (2 * np.pi)
-    # In single precision 10π lies below five turns: rounding must not put the first node of a curve on the one before.
-    nudge = 8 * curves * jnp.finfo(turns.dtype).eps
-    return jnp.clip(jnp.floor(turns + nudge).astype(int), 0, curves - 1)
-
-
 def _curves(family: Any) -> tuple[AbstractCurve, ...]:
-    if not isinstance(family, AbstractPlaneFamily):
-        raise TypeError(f"A `Union` is made of curves, got {family!r}. Write `Union(Kite(), Ellipse(1.0, 2.0))`.")
-    return family.curves
+    """The curves of a family of the plane; none of anything else."""
+    return family.curves if isinstance(family, AbstractPlaneFamily) else ()

@@ -1,4 +1,5 @@
-"""Numbers in which the answer is linear, made of parameters: they multiply what is learned, and no network sees them."""
+"""Multipliers g(p) of a member: the answer is linear in them, so they multiply what is learned and no network sees
+them."""
 
 import abc
 import math
@@ -11,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from edgewise.base.abstract_range import chebyshev
 from edgewise.base.parameters import Box
-from edgewise.learn.inputs import chebyshev
 
 
 class AbstractAmounts(eqx.Module):
-    """The numbers g of a member: its data are Σ_j g_j times data that are the same for all that differ in g alone."""
+    """The multipliers g of a member: its data are Σ_j g_j times data that do not depend on what g is made of."""
 
     @property
     @abc.abstractmethod
@@ -34,25 +35,26 @@ class AbstractAmounts(eqx.Module):
 
     @abc.abstractmethod
     def settings(self, box: Box, dtype: Any) -> tuple[dict[str, Array], Float[np.ndarray, "settings count"]]:
-        """Values of these parameters, and what to multiply the data that each gives by for their sum to be those of each number."""
+        """Sample values of the parameters, and weights w such that Σ_i w_ij data(setting i) is the data of g_j = 1
+        alone."""
 
 
 class Superposition(AbstractAmounts):
-    """Parameters of the data themselves, and cosines and sines of one; where there are none, g = 1.
+    """Parameters that the data are linear in, times cosines and sines of another one; g = 1 where there are none.
 
-    Data that a number turns, such as the flux of a stream of any angle, are a trigonometric polynomial of it: then every product
-    of a parameter of the data and of one of its harmonics is a number g. Values at nodes become their own harmonics along the
-    boundary, each of which has one order when the plane turns.
+    Data that depend on a number as a trigonometric polynomial, such as the flux of a stream of any angle, have as
+    numbers g the products of each linear parameter and each harmonic of that number. Values at nodes become their own
+    harmonics along the boundary, each of which has one order under rotations of the plane.
     """
 
     linear: tuple[str, ...] = eqx.field(static=True, default=())
-    """Parameters that the data are linear in."""
+    """The parameters that the data are linear in."""
     around: str | None = eqx.field(static=True, default=None)
-    """The parameter that the data are a trigonometric polynomial of,"""
+    """The parameter of which the data are a trigonometric polynomial."""
     orders: tuple[int, ...] = eqx.field(static=True, default=(0,))
-    """and of what orders."""
+    """The orders of that polynomial."""
     are_values: bool = eqx.field(static=True, default=False)
-    """Whether the parameter is values at nodes."""
+    """Whether the linear parameter holds values at nodes."""
     numbers: int = eqx.field(static=True, default=1)
     """How many numbers the data are linear in."""
     unused: tuple[str, ...] = eqx.field(static=True, default=())
@@ -77,7 +79,7 @@ class Superposition(AbstractAmounts):
         return (numbers[:, None] * waves).reshape(-1)
 
     def settings(self, box: Box, dtype: Any) -> tuple[dict[str, Array], Float[np.ndarray, "settings count"]]:
-        """One of each number, none of the others; each at as many angles as means over them need to be exact."""
+        """Unit vectors of the linear numbers, each at enough angles for exact means over them."""
         shapes = [dict(box.specs)[name].shape for name in self.linear]
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         angles, waves = _round(self.orders)
@@ -92,14 +94,14 @@ class Superposition(AbstractAmounts):
 
 
 def _waves(angle: Any, orders: tuple[int, ...]) -> Any:
-    """cos qα, then sin qα but for q = 0."""
+    """cos qα for all orders q, then sin qα for those above 0."""
     xp = jnp if isinstance(angle, jax.Array) else np
     turning = np.array([order for order in orders if order], int)
     return xp.concatenate([xp.cos(np.array(orders) * angle), xp.sin(turning * angle)])
 
 
 def _round(orders: tuple[int, ...]) -> tuple[Float[np.ndarray, " a"], Float[np.ndarray, "a waves"]]:
-    """As many angles as means over them need to be exact, and the waves there."""
+    """Enough angles for exact means over them, and the waves there."""
     count = 2 * max(orders) + 1
     angles = 2 * np.pi * np.arange(count) / count
     return angles, np.stack([_waves(angle, orders) for angle in angles])
@@ -123,8 +125,8 @@ def _waves_at_nodes(count: int) -> Float[np.ndarray, "count count"]:
 class AngleHarmonics(AbstractAmounts):
     """1, √2 cos qα, √2 sin qα up to q = `highest`, with α the angle that a plane wave goes at.
 
-    A plane wave is a sum of them times waves round the origin, e^{ikr cos(θ-α)} = Σ i^q J_q(kr) e^{iq(θ-α)}, which ends soon
-    after q = kr. Over all angles they are orthonormal.
+    A plane wave is a sum of them times waves round the origin, e^{ikr cos(θ-α)} = Σ i^q J_q(kr) e^{iq(θ-α)}, which ends
+    soon after q = kr. Over all angles they are orthonormal.
     """
 
     direction: str = eqx.field(static=True)
@@ -187,6 +189,6 @@ class Chebyshev(AbstractAmounts):
 
 
 def direction_angle(direction: Any) -> Float[Array, ""]:
-    """From the first axis; of an angle itself."""
+    """The angle of a vector from the first axis; an angle is its own."""
     value = jnp.asarray(direction)
     return value if value.ndim == 0 else jnp.arctan2(value[1], value[0])

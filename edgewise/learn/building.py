@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from edgewise.geometry import AbstractSurface
 from edgewise.learn.amounts import Superposition
-from edgewise.learn.collocation import equation, rule_on
+from edgewise.learn.collocation import equation
 from edgewise.learn.equivariant import Equivariant
 from edgewise.learn.expansion import Expansion
-from edgewise.learn.frame import WaveFrame, wave_direction
+from edgewise.learn.frame import WaveFrame, plane_wave, wave_direction
 from edgewise.learn.illuminated import Illuminated
 from edgewise.learn.inputs import Fixed, GaussianFourier, Harmonics, ParameterInputs, Placed, Position
 from edgewise.learn.modal import Modal
@@ -26,8 +25,8 @@ from edgewise.learn.space_checks import is_complex, unknown_has_jacobian
 from edgewise.learn.turning import turning_numbers
 from edgewise.learn.waves import amounts_of, degree_costs, turning_direction
 from edgewise.learn.wrapped import Lit, NormalDerivative, Superposed, TimesJacobian
-from edgewise.potentials import PlaneWave
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
 MOST_TERMS = 2048
 
@@ -42,9 +41,9 @@ class Shape(eqx.Module):
 
 def shape_of(problem: Problem, dtype: Any) -> Shape:
     """Found by tracing the equation on a few nodes: nothing is computed."""
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         return Shape(1, 0, is_complex(problem, dtype))
-    rule = rule_on(problem.family, 8)
+    rule = rule_for(problem.family, 8)
 
     def trace(parameters):
         system = equation(problem, rule, parameters, dtype)
@@ -69,7 +68,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     output = Output(Fixed(sizes.astype(dtype)), channels, shape.is_complex)
     if network.kind == "revolved":
         direction = turning_direction(problem)
-        assert direction is not None and isinstance(problem.family, AbstractSurface), "see `check_in_space`"
+        assert direction is not None, "see `check_in_space`"
         return Revolved(
             ParameterInputs(problem.parameters.without([direction]), network.degree),
             problem.family,
@@ -89,8 +88,8 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     )
     if math.comb(inputs.axes + inputs.degree, inputs.axes) > MOST_TERMS:
         raise ValueError(
-            f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} parameters. "
-            "Lower it."
+            f"`recipe.network.degree = {network.degree}` gives more than {MOST_TERMS} polynomials of {inputs.axes} "
+            "parameters. Lower it."
         )
     common = {
         "layers": network.layers,
@@ -103,12 +102,11 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
         return Illuminated(inputs, problem, output, **common)
     sight = _sight(problem, network, dtype, first)
     if network.kind == "modal":
-        assert isinstance(sight, Harmonics), "see `check_recipe`"
         seen = inputs if wave_direction(problem) is None else WaveFrame(problem, dtype)
-        return Modal(seen, sight, output, amounts, wave=_plane_wave(problem), **common)
+        return Modal(seen, sight, output, amounts, wave=_fixed_wave(problem), **common)
     if network.kind == "equivariant":
         turning = turning_numbers(problem, dtype, network.octaves)
-        assert turning is not None and isinstance(sight, Harmonics), "see `check_recipe`"
+        assert turning is not None, "see `check_recipe`"
         direction = wave_direction(problem)
         return Equivariant(
             *turning, sight, output, amounts, most=network.p, degree=network.degree, direction=direction, dtype=dtype
@@ -119,7 +117,7 @@ def build_network(problem: Problem, recipe: Recipe, shape: Shape, sizes: Array, 
     else:
         made = DeepONet(inputs, sight, _repeated(output, amounts.count), deep_trunk=network.deep_trunk, **common)
         made = Superposed(made, amounts) if amounts.names else _lit(made, problem)
-    if problem.family.dim == 3 and unknown_has_jacobian(problem):
+    if problem.family.in_space and unknown_has_jacobian(problem):
         made = TimesJacobian(made)
     return NormalDerivative(made) if network.normal_derivative else made
 
@@ -141,13 +139,13 @@ def _expansion(problem: Problem, network: NetworkRecipe, output: Output, dtype: 
 
 def _amounts(problem: Problem, network: NetworkRecipe) -> Superposition:
     """The numbers in which the network is to be linear."""
-    if problem.family.dim == 3 or network.kind not in ("modal", "equivariant", "deeponet"):
+    if problem.family.in_space or network.kind not in ("modal", "equivariant", "deeponet"):
         return Superposition()
     return superposition(problem)
 
 
 def _repeated(output: Output, times: int) -> Output:
-    """For so many answers at once."""
+    """The output of `times` answers at once."""
     sizes, channels = output.size.value, output.channels
     every = jnp.concatenate([jnp.tile(sizes[:channels], times), jnp.tile(sizes[channels:], times)])
     return Output(Fixed(every), channels * times, output.is_complex)
@@ -155,12 +153,12 @@ def _repeated(output: Output, times: int) -> Output:
 
 def _lit(network: AbstractNetwork, problem: Problem) -> AbstractNetwork:
     """With the phase of the incident plane wave, where there is one."""
-    wave = _plane_wave(problem)
+    wave = _fixed_wave(problem)
     return network if wave is None else Lit(network, wave)
 
 
-def _plane_wave(problem: Problem) -> Fixed | None:
-    return Fixed((problem.representation, problem.data)) if isinstance(problem.data, PlaneWave) else None
+def _fixed_wave(problem: Problem) -> Fixed | None:
+    return Fixed((problem.representation, problem.data)) if plane_wave(problem) else None
 
 
 def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArray) -> Any:
@@ -172,7 +170,7 @@ def _sight(problem: Problem, network: NetworkRecipe, dtype: Any, key: PRNGKeyArr
 
 
 def unknown_sizes(rhs: Array, recipe: Recipe, shape: Shape) -> Array:
-    """The size of each channel of unknowns, from a conditioned equation, which is near the identity; 1 where it is zero.
+    """The size of each channel of unknowns, from a conditioned equation, which is near the identity; 1 where it is 0.
 
     The paper's networks give the unknowns themselves. A network without scalars has them with size zero.
     """

@@ -3,8 +3,7 @@
 import math
 
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import Interval
-from edgewise.learn.frame import wave_direction
+from edgewise.learn.frame import plane_wave, wave_direction
 from edgewise.learn.inputs import ParameterInputs, axes_of, number_of_terms
 from edgewise.learn.multiplied import superposition
 from edgewise.learn.octaves import by_octaves
@@ -13,26 +12,27 @@ from edgewise.learn.turned_data import Column
 from edgewise.learn.turning import TurningNumbers, asked_once, turning_numbers
 from edgewise.learn.turning_terms import terms_of
 from edgewise.learn.waves import amounts_of, degree_costs, orders_of, turning_direction, turns_of, waves_of
-from edgewise.potentials import PlaneWave, Robin
 from edgewise.problem import Problem
 from edgewise.quadrature.rule import next_even, next_shared, sides
 
-# So many numbers that vary by themselves are many: a lattice of members that says enough would be too large. For waves, whose
-# phase turns, it is so sooner.
+# From so many numbers on (of waves, whose phase turns, sooner) a lattice of members that says enough is too large.
 MANY, MANY_WAVES = 5, 3
-# From so many on it pays to ask what turns with the plane; to take polynomials of all of them without a perceptron; and a perceptron alone.
-SEVERAL, THREE, TOO_MANY = 2, 3, 7
-# Polynomials that turn: at most; and what their number times the root of that of the columns may be, a step's work being square in one
-# and linear in the other: half a minute on two cores.
+# From so many numbers on it pays to look for the symmetry under rotations of the plane.
+SEVERAL = 2
+# Polynomials of all numbers, without a perceptron, serve from the first of these on and below the second.
+THREE, TOO_MANY = 3, 7
+# The most equivariant polynomials, and the most that their number times the root of that of the columns may be: the
+# work of a step is quadratic in one and linear in the other, here half a minute on two cores.
 MOST_TURNING, MOST_BY_COLUMNS = 32_000, 130_000
-# Harmonics of the angle of a plane wave beyond which bodies are too many wavelengths large; operations of one step that adds up
-# all of them, without and with `best`: two seconds on two cores, some thirty steps.
-MOST_ORDERS, MOST_WORK = 60, (5e10, 2e11)
+# Beyond so many harmonics of a plane wave's angle bodies are too many wavelengths large.
+MOST_ORDERS = 60
+# Operations of a step that adds up all harmonics, for `default` and `best`: two seconds on two cores, some 30 steps.
+MOST_WORK = (5e10, 2e11)
 NAMES = ("default", "best", "paper", "paper-random")
 
 
 def recipe(name: str, problem: Problem) -> Recipe:
-    """The recipe of this name for a problem: `default` (two cores, a minute), `best` (a GPU, minutes), `paper`, `paper-random`.
+    """The recipe of this name: `default` (two cores, a minute), `best` (a GPU, minutes), `paper`, `paper-random`.
 
     >>> import dataclasses, edgewise as ew
     >>> fewer = dataclasses.replace(ew.recipe("default", ew.preset("laplace-star")), dtype="float64")
@@ -47,7 +47,7 @@ def recipe(name: str, problem: Problem) -> Recipe:
         raise TypeError(f'`recipe` takes a `Problem` second, got {problem!r}. Write `recipe("default", problem)`.')
     if name.startswith("paper"):
         return _of_the_paper(name, problem)
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         return _in_space(name, problem)
     amounts = superposition(problem)
     box = problem.parameters.without(amounts.names)
@@ -110,7 +110,7 @@ def _for_many(best: bool, problem: Problem) -> Recipe:
         OptimiserRecipe(
             name="stochastic", steps=4000 if best else 400, damping=1e-3, momentum=0.9, rate=1.0, check_every=25
         ),
-        # Of many parameters a GPU learns the worst member to a percent or better.
+        # With many parameters a GPU learns the worst member to a percent or better.
         ValidationRecipe(members=64, nodes=next_even(3 * nodes // 2), patience=0, tol=3e-2 if best else 1e-3),
     )
 
@@ -132,19 +132,20 @@ def _turning(best: bool, problem: Problem, numbers: TurningNumbers, columns: tup
 
 
 def _expands(problem: Problem) -> bool:
-    """Whether polynomials of several numbers, all of them linear in their weights, are the network.
+    """Whether the recipe is `expansion`: polynomials of several numbers, linear in all weights.
 
-    For waves where a plane wave's angle varies beside numbers, or several numbers do: a phase that turns takes many polynomials of
-    each. Elsewhere from three numbers on, where the equation is much the same for all members, which is what preconditions: not so
-    for Robin's coefficients, plates and corners.
+    For waves: where the angle of a plane wave varies beside other numbers, or several numbers vary, since a phase that
+    turns takes many polynomials of each. Elsewhere: from three numbers on, if the equation is nearly the same for all
+    members, so that one preconditioner serves them all. That excludes Robin coefficients, plates and corners.
     """
     direction = wave_direction(problem)
     others = axes_of(problem.parameters.without(asked_once(problem)))
-    if not all(isinstance(spec, Interval) for spec in others):
+    if not all(spec.is_linear for spec in others):
         return False
     if waves_of(problem).most:
         return len(others) >= (1 if direction else 2) and not (direction and orders_of(problem) > MOST_ORDERS)
-    is_alike = problem.condition.channels == 1 and not isinstance(problem.condition, Robin)
+    # One of value and flux is given, not both.
+    is_alike = problem.condition.takes_value != problem.condition.takes_flux
     return is_alike and not sides(problem.family) and THREE <= len(others) < TOO_MANY
 
 
@@ -173,19 +174,21 @@ def _expanded(best: bool, problem: Problem) -> Recipe:
 
 
 def _affordable(unknowns: int, columns: int, work: float) -> int:
-    """So many polynomials that a step takes this many operations: 3 t c u (8u + 4t), with t of them and half as many more members."""
+    """The number t of polynomials for which a step takes `work` operations, 3 t c u (8u + 4t), with 1.5 t members."""
     share = work / (12 * columns * unknowns)
     return max(16, int(math.sqrt(unknowns**2 + share) - unknowns))
 
 
 def _of_the_paper(name: str, problem: Problem) -> Recipe:
-    """Table 1 of the paper, and its sections: on curves M = 3000, 10 members and 100 targets a step; in space its scattering.
+    """Table 1 of the paper, and its sections: on curves M = 3000, 10 members and 100 targets a step; in space its
+    scattering.
 
-    Of its network in space the paper says only that it is complex: the sizes are those of its Laplace problem, and so is the
-    scale of the frequencies, which is near the wavenumber, 2π. Nodes in space are random under either name.
+    The paper says of its network in space only that it is complex: here it has the sizes of the paper's Laplace
+    problem, and their scale of the frequencies, which is near the wavenumber, 2π. Nodes in space are random under
+    either name.
     """
     pair = problem.condition.channels == 2
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         collocation = CollocationRecipe(rule="montecarlo", members=2, nodes=56_000, targets=1880)
     else:
         rule = "montecarlo" if name == "paper-random" else "uniform"
@@ -206,20 +209,21 @@ def _of_the_paper(name: str, problem: Problem) -> Recipe:
         collocation,
         OptimiserRecipe(name="adam", steps=200_000, rate=1e-3, decay=0.95, decay_every=20_000, check_every=1000),
         # In space along a side of a patch.
-        ValidationRecipe(members=16, nodes=12 if problem.family.dim == 3 else 256, patience=0, floor=0.0),
+        ValidationRecipe(members=16, nodes=12 if problem.family.in_space else 256, patience=0, floor=0.0),
         dtype="float32",
     )
 
 
 def members_for(p: int, axes: int, answers: int) -> int:
-    """How many members to train codes of length p on."""
+    """The number of members that determine codes of length p."""
     if axes == 0:
         return 2 * answers if answers > 1 else 1
     return max(2, answers * (p + p // 2 if axes == 1 or answers > 1 else round(1.8 * p)))
 
 
 def _degree(box: Box, turns: float, degree: int, best: bool, answers: int = 1) -> int:
-    """This degree and one for every radian, or what keeps the number of polynomials, and of members, within what a step can take."""
+    """The degree plus one for every radian of phase, lowered until polynomials and members are few enough for a
+    step."""
     few = len(axes_of(box)) <= 2 and turns == 0
     most = min((200 if best else 140) if few else 700, (2200 if best else 1100) // answers)
     degree += math.ceil(turns)
@@ -258,7 +262,7 @@ def _in_space(name: str, problem: Problem) -> Recipe:
 
 
 def _for_any_surface(best: bool, problem: Problem) -> Recipe:
-    is_lit = isinstance(problem.data, PlaneWave)
+    is_lit = plane_wave(problem) is not None
     waves = waves_of(problem)
     nodes = max(8, math.ceil(5 + 0.5 * waves.most * waves.away))
     return Recipe(

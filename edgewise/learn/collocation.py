@@ -1,6 +1,5 @@
 """The equation of many members as one residual of the network: which members, which nodes, in which units."""
 
-import dataclasses
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -11,14 +10,11 @@ import numpy as np
 from jaxtyping import Array, Inexact
 
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import Angle, Interval
-from edgewise.geometry import AbstractFamily, Boundary
+from edgewise.geometry import Boundary
 from edgewise.learn.networks import AbstractNetwork, unknowns
-from edgewise.potentials import LayerPair
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Graded, Kress
-from edgewise.quadrature.rule import next_shared, sides
-from edgewise.solving import linear
+from edgewise.quadrature import AbstractQuadrature, Preconditioner
+from edgewise.quadrature.curves.circle import circle_preconditioner
 
 Values = dict[str, Array]
 
@@ -37,30 +33,16 @@ class System(NamedTuple):
         return jnp.matmul(self.matrix, unknown, precision="highest") - self.rhs
 
 
-def rule_on(family: AbstractFamily, nodes: int) -> Kress | Graded:
-    """The rule of a plane family: at least so many nodes on a curve, graded where there are corners."""
-    count = sides(family)
-    return Graded(next_shared(nodes, count)) if count else Kress(nodes)
-
-
 def equation(problem: Problem, rule: AbstractQuadrature, parameters: Values, dtype: Any) -> System:
     """The equation on the rule's own nodes, as `solve` would have it."""
     member = problem.member(rule, parameters, dtype)
     matrix, rhs = member.representation.equation(member), member.representation.rhs(member)
-    nodes = seen_nodes(member.boundary, rule)
+    nodes = rule.seen(member.boundary)
     return System(matrix, rhs.astype(jnp.result_type(matrix, rhs)), nodes, parameters)
 
 
-def seen_nodes(nodes: Boundary, rule: AbstractQuadrature) -> Boundary:
-    """Nodes as a network sees them: graded ones by the rule's own coordinate, in which density times jacobian is smooth."""
-    if not isinstance(rule, Graded):
-        return nodes
-    grid = rule.grid()[0] + 2 * np.pi * np.arange(nodes.components)[:, None]
-    return dataclasses.replace(nodes, s=jnp.asarray(grid.reshape(-1), nodes.s.dtype))
-
-
 def conditioned(problem: Problem, system: System) -> System:
-    """The equation times the inverse of its symbol on circles, so that all frequencies count alike."""
+    """The equation times the inverse of its symbol on circles, so that the residual weighs all frequencies alike."""
     apply = conditioner(problem, system.nodes)
     matrix = jax.vmap(apply, in_axes=1, out_axes=1)(system.matrix)
     return system._replace(matrix=matrix, rhs=apply(system.rhs))
@@ -71,24 +53,24 @@ def conditioned_systems(problem: Problem, rule: AbstractQuadrature, members: Val
     return jax.vmap(lambda p: conditioned(problem, equation(problem, rule, p, dtype)), axis_size=count)(members)
 
 
-def conditioner(problem: Problem, nodes: Boundary) -> linear.Operator:
+def conditioner(problem: Problem, nodes: Boundary) -> Preconditioner:
     """The inverse symbol of the equation on circles, for rows at these nodes."""
-    return linear.circle_preconditioner(residual_orders(problem), nodes.s.shape[0], nodes.components)
+    return circle_preconditioner(residual_orders(problem), nodes.s.shape[0], nodes.components)
 
 
 def residual_orders(problem: Problem) -> tuple[int, ...]:
-    """The order of each row of the equation, of a pair that of the double layer in it.
+    """The order of each row of the equation; of a `LayerPair` that of its double layer.
 
     A pair mixes orders: in u it has -3 and -2, in ∂u/∂n -2 and -1. By the larger of each row both densities are seen in
     the proportion in which they make the field.
     """
-    if isinstance(problem.representation, LayerPair):
+    if problem.condition.channels == 2:
         return (-2, -1)
     return problem.representation.orders(problem.condition)
 
 
 def row_names(problem: Problem) -> tuple[str, ...]:
-    """What each channel of the residual asks for: the names of the losses."""
+    """The names of the losses: what each channel of the residual prescribes."""
     if problem.condition.channels == 2:
         return ("value", "slope")
     return ("flux",) if problem.condition.takes_flux else ("value",)
@@ -97,11 +79,10 @@ def row_names(problem: Problem) -> tuple[str, ...]:
 def training_members(box: Box, count: int, dtype: Any, octaves: Collection[str] = ()) -> Values:
     """Members spread over the box, denser to its ends, where polynomials err most: Chebyshev nodes of one parameter.
 
-    For several, the lattice of Roberts (powers of the root of x^(d+1) = x + 1) with the same density along each axis. Where
-    parameters are seen by octaves, they are spread so.
+    Several parameters take the lattice of Roberts (powers of the root of x^(d+1) = x + 1) with the same density along
+    each axis. Parameters in `octaves` are spread so by their logarithm.
     """
-    axes = [(name, entry) for name, spec in box.specs for entry in range(max(1, int(np.prod(spec.shape))))]
-    d = len(axes)
+    d = sum(spec.axes for _, spec in box.specs)
     if d == 1:
         lattice = (np.arange(count)[:, None] + 0.5) / count
     else:
@@ -111,15 +92,6 @@ def training_members(box: Box, count: int, dtype: Any, octaves: Collection[str] 
         lattice = np.mod(0.5 + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, d + 1), 1)
     values, column = {}, 0
     for name, spec in box.specs:
-        width = max(1, int(np.prod(spec.shape)))
-        part = lattice[:, column : column + width].reshape(count, *spec.shape)
-        column += width
-        if isinstance(spec, Interval):
-            low, high = np.asarray(spec.low), np.asarray(spec.high)
-            share = (1 - np.cos(np.pi * part)) / 2
-            values[name] = low * (high / low) ** share if name in octaves else low + (high - low) * share
-        elif isinstance(spec, Angle):
-            values[name] = 2 * np.pi * part
-        else:
-            values[name] = np.asarray(spec.sample(jax.random.key(0), count))
-    return {name: jnp.asarray(value, dtype) for name, value in values.items()}
+        values[name] = jnp.asarray(spec.spread(lattice[:, column : column + spec.axes], name in octaves), dtype)
+        column += spec.axes
+    return values

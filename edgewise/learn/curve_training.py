@@ -1,4 +1,4 @@
-"""What every training run on curves has: a network at its start, units of the residual, and members to look at its error by."""
+"""What all training runs on curves share: the network at its start, units of the residual, and validation members."""
 
 import abc
 import math
@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn.building import Shape, build_network, shape_of, unknown_sizes
-from edgewise.learn.collocation import System, Values, equation, row_names, rule_on, training_members
+from edgewise.learn.collocation import System, Values, equation, row_names, training_members
 from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.quadrature import AbstractQuadrature, rule_for
 from edgewise.solving.validation import check_data
 
 # Room for sums over nodes and members, and for the inverse symbol, which multiplies by powers of a wave number.
@@ -47,7 +47,7 @@ class AbstractTraining(abc.ABC):
         precise = most_precise(self.dtype)
         self.validation = _equations(
             problem,
-            rule_on(problem.family, recipe.validation.nodes),
+            rule_for(problem.family, recipe.validation.nodes),
             {name: value.astype(precise) for name, value in drawn.items()},
             recipe.validation.members,
             precise,
@@ -69,7 +69,7 @@ class AbstractTraining(abc.ABC):
         return eqx.combine(self.unravel(weights), self.rest)
 
     def misfit(self, weights: Array) -> dict[str, Any]:
-        """What the boundary condition misses on members never trained on, relative to the data: by name, and the worst."""
+        """The relative error of the boundary condition on members never trained on: by name, and the worst."""
         network = in_precision(self.network(weights), self.validation.rhs.real.dtype)
         named, worst, largest = _misfit(
             network, self.validation, self.shape.channels, constrained=self.recipe.network.scalars
@@ -90,7 +90,8 @@ def _keys(seed: int) -> Array:
 def validation_members(problem: Problem, recipe: Recipe, seed: int) -> Values:
     """Drawn in double precision where there is one, so that a run in float32 sees the same members.
 
-    The ends of the box are among them, where polynomials err most; of many parameters they are too far from all that is asked.
+    They include two corners of the box, where polynomials err most, except for networks of many parameters, for which
+    corners are not typical.
     """
     key, count = _keys(seed)[1], recipe.validation.members
     few = recipe.network.kind in ("deeponet", "expansion") and count > 2
@@ -104,7 +105,7 @@ def most_precise(dtype: np.dtype) -> np.dtype:
 def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
     """Refuses data that `solve` would refuse, or whose squares leave the range of numbers, on the members of a run."""
     dtype = np.dtype(recipe.dtype)
-    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, recipe.validation.nodes)
+    rule = rule_for(problem.family, 4 if problem.family.in_space else recipe.validation.nodes)
     precise = most_precise(dtype)
     trained = training_members(problem.parameters, recipe.collocation.members, precise, recipe.network.octaves)
     for members, count in (
@@ -116,8 +117,8 @@ def check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
         if 0 < largest < LEAST * np.sqrt(np.finfo(dtype).tiny) or largest > np.sqrt(np.finfo(dtype).max) / MOST:
             how = "overflows" if largest > 1 else "vanishes"
             raise ValueError(
-                f"`data` is as large as {largest:.1e} on the boundary; its square, by which `fit` measures, {how} in {dtype}. Multiply "
-                "`data` by a number that brings it near 1: the solution is multiplied by the same."
+                f"`data` is as large as {largest:.1e} on the boundary; its square, by which `fit` measures, {how} in "
+                f"{dtype}. Multiply `data` by a number that brings it near 1: the solution is multiplied by the same."
             )
 
 
@@ -127,11 +128,11 @@ def _equations(problem: Problem, rule: AbstractQuadrature, members: Values, coun
 
 
 def _units(systems: System, sizes: Array, shape: Shape) -> Array:
-    """What each row is divided by: the size of its channel, so that the sum of squares is a relative mean square."""
+    """The divisor of each row: the size of its channel, so that the sum of squares is a relative mean square."""
     rows = systems.rhs.shape[1] - shape.scalars
     channel = jnp.repeat(sizes[: shape.channels], rows // shape.channels)
-    # A moment is a sum over the nodes: in units of the sum of its coefficients. It is one row, and counts as much as the others of
-    # a member together: by itself it is the last thing that conjugate gradients make small.
+    # A moment is a sum over the nodes: in units of the sum of its coefficients. It is one row, and counts as much as
+    # the others of a member together: by itself it is the last thing that conjugate gradients make small.
     moments = jnp.mean(jnp.sum(jnp.abs(systems.matrix[:, rows:]), axis=-1), axis=0) * jnp.max(sizes)
     return jnp.concatenate([channel, moments / math.sqrt(rows)]) * math.sqrt(systems.rhs.size)
 
@@ -140,7 +141,8 @@ def _units(systems: System, sizes: Array, shape: Shape) -> Array:
 def _misfit(
     network: AbstractNetwork, systems: System, channels: int, *, constrained: bool
 ) -> tuple[Array, Array, Array]:
-    """Of each loss the root mean square over the members; the worst member's; the largest value. All relative.
+    """For each loss the root mean square over the members, the worst member's, and the largest value, all relative.
+    Moments that are `constrained` to be zero count for the worst.
 
     Where the moments are `constrained` to be zero they count for the worst.
     """
@@ -157,8 +159,8 @@ def _misfit(
     largest = jnp.max(jnp.max(by_channel, axis=-1) / jnp.where(peaks > 0, peaks, 1))
     named = [*jnp.sqrt(jnp.mean(relative**2, axis=0))]
     if residual.shape[1] > rows:
-        # A moment that should be zero, relative to what cancels in it; or to what would, were unknowns as large as the data: where
-        # constants alone answer to them, all else is rounding.
+        # A moment that should be zero, relative to what cancels in it; or to what would, were unknowns as large as the
+        # data: where constants alone answer to them, all else is rounding.
         sizable = jnp.maximum(jnp.abs(unknown), jnp.max(peaks, axis=-1, keepdims=True))
         amounts = jnp.einsum("mij,mj->mi", jnp.abs(systems.matrix[:, rows:]), sizable)
         moments = jnp.abs(residual[:, rows:]) / jnp.where(amounts > 0, amounts, 1)

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.density import BETWEEN_NODES, AbstractDensity
-from edgewise.geometry import AbstractFamily, AbstractPlaneFamily, AbstractSurface, Boundary
-from edgewise.geometry.union import turn_of
+from edgewise.geometry import AbstractFamily, Boundary
 from edgewise.learn.networks import AbstractNetwork, joined, times_factor, unknowns
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
@@ -19,10 +18,11 @@ from edgewise.quadrature.rule import sides
 
 
 class NeuralDensity(AbstractDensity):
-    """What the network gives for one member: its values at the nodes of the rule it is read with, and a call anywhere."""
+    """The density that the network gives for one member: values at the nodes of a rule, and a call at any
+    coordinate."""
 
     s: Float[Array, "n ..."]
-    """On a surface two numbers a node."""
+    """One coordinate per node on curves, two on surfaces."""
     values: Inexact[Array, "... n"]
     """A pair of densities has two rows."""
     parameters: dict[str, Array]
@@ -32,7 +32,7 @@ class NeuralDensity(AbstractDensity):
     def __call__(self, s: Float[Array, "..."]) -> Inexact[Array, "..."]:
         if sides(self.problem.family):
             raise ValueError(BETWEEN_NODES)
-        node = _node(self.problem, jnp.asarray(s, self.s.dtype), self.parameters)
+        node = self.problem.family.node(jnp.asarray(s, self.s.dtype), self.parameters)
         unknown = unknowns(self.network, node, self.parameters)[: self.problem.condition.channels]
         # Only how a density is made from unknowns is asked for, which no number of the representation changes.
         representation, condition = self.problem.representation, self.problem.condition
@@ -48,7 +48,7 @@ class Reading(eqx.Module):
 
     network: AbstractNetwork
     features: Any
-    """At the rule's own nodes, where they depend on the boundary coordinate alone."""
+    """The features at the rule's nodes, if they depend on the boundary coordinate alone."""
 
     def __init__(self, network: AbstractNetwork, rule: AbstractQuadrature, family: AbstractFamily, dtype: Any):
         self.network = network
@@ -61,46 +61,23 @@ class Reading(eqx.Module):
         code = self.network.encode(parameters) if code is None else code
         values = jax.vmap(lambda features: self.network.decode(code, features))(self.features)
         # Nodes of surfaces, and those graded to corners, are in the rule's order.
-        is_plain = nodes.x.shape[-1] == 2 and nodes.anchor is None
+        is_plain = nodes.s.ndim == 1 and nodes.anchor is None
         values = _in_order(values, nodes) if is_plain else values
         return joined(times_factor(self.network, values, nodes, parameters), self.network.scalars(code))
 
 
 def _coordinates(rule: AbstractQuadrature, family: AbstractFamily, dtype: Any) -> Boundary:
-    """The rule's nodes, of which nothing but the coordinate is known."""
-    grid = np.asarray(rule.grid()[0])
-    if isinstance(family, AbstractSurface):
-        steps, components = np.array([1, 0]) * np.arange(family.patches)[:, None], len(family.bodies)
-    else:
-        components = len(family.curves)
-        steps = 2 * np.pi * np.arange(components)
+    """The rule's nodes with nothing but their coordinates known."""
     # Not to be seen as a constant: XLA would compute all features while it compiles, and keep them in what it compiled.
-    s = jax.lax.optimization_barrier(jnp.asarray(np.concatenate([grid + step for step in steps]), dtype))
+    s = jax.lax.optimization_barrier(jnp.asarray(family.coordinates(np.asarray(rule.grid()[0])), dtype))
     unknown = jnp.full(len(s), jnp.nan, dtype)
     vectors = jnp.stack([unknown] * family.dim, axis=-1)
-    return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=components)
+    return Boundary(s, vectors, vectors, unknown, unknown, unknown, components=family.components)
 
 
 def _in_order(values: Array, nodes: Boundary) -> Array:
-    """Values at a rule's own nodes, in the order in which a member has them: a curve that runs clockwise is turned round."""
+    """Values at a rule's nodes in the order of a member's nodes, which is reversed on a curve that runs clockwise."""
     split = values.reshape(nodes.components, -1, *values.shape[1:])
     s = nodes.s.reshape(nodes.components, -1)
     backwards = (s[:, 2] < s[:, 1])[:, None, None]
     return jnp.where(backwards, split[:, -np.arange(split.shape[1])], split).reshape(values.shape)
-
-
-def _node(problem: Problem, s: Array, parameters: Mapping[str, Any]) -> Boundary:
-    """One point of the boundary as a node."""
-    if isinstance(problem.family, AbstractSurface):
-        patch, place = problem.family.split(s)
-        everywhere = problem.family.boundary(place[None], jnp.ones(1, s.dtype), parameters)
-        chosen = jax.tree_util.tree_map(lambda leaf: leaf[patch][None], everywhere)
-        return eqx.tree_at(lambda node: node.s, chosen, s[None])
-    curves = problem.family.curves
-    turn = turn_of(s, len(curves)) if len(curves) > 1 else 0
-    grid, one = (s - 2 * jnp.pi * turn)[None], jnp.ones_like(s)[None]
-    assert isinstance(problem.family, AbstractPlaneFamily)
-    directions = problem.family.directions(parameters)
-    nodes = [c.boundary(grid, one, parameters, d) for c, d in zip(curves, directions, strict=True)]
-    chosen = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves)[turn], *nodes)
-    return eqx.tree_at(lambda node: node.s, chosen, s[None])

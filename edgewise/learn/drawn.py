@@ -10,12 +10,10 @@ from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from edgewise.base.named import bind
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import Direction
-from edgewise.geometry import AbstractSurface, Boundary
+from edgewise.geometry import Boundary
 from edgewise.learn.collocation import System, Values
 from edgewise.learn.networks import AbstractNetwork, unknowns
 from edgewise.learn.recipes import CollocationRecipe
-from edgewise.potentials import LayerPair
 from edgewise.problem import Problem
 from edgewise.quadrature import MonteCarlo, Uniform
 from edgewise.quadrature.paper import truncated_kernel
@@ -24,15 +22,15 @@ from edgewise.quadrature.paper import truncated_kernel
 def mean_square(
     network: AbstractNetwork, problem: Problem, recipe: CollocationRecipe, key: PRNGKeyArray, dtype: Any
 ) -> Float[Array, ""]:
-    """The loss of one step, all of whose draws follow from `key`: of each channel the mean over members and targets."""
-    if isinstance(problem.family, AbstractSurface):
+    """The loss of one step, the mean over members and targets for each channel; `key` decides all draws."""
+    if problem.family.in_space:
         return on_surfaces(network, problem, recipe, key, dtype)
     residual = jax.vmap(lambda s: s.residual(network))(on_curves(problem, recipe, key, dtype))
     return jnp.mean(jnp.abs(residual) ** 2) * problem.condition.channels
 
 
 def on_curves(problem: Problem, recipe: CollocationRecipe, key: PRNGKeyArray, dtype: Any) -> System:
-    """The members of one step, and for random nodes those too."""
+    """The equations of the members that one step draws, at random nodes if the rule has them."""
     members, nodes, targets = jax.random.split(key, 3)
     drawn = problem.parameters.sample(members, recipe.members)
     values = {name: value.astype(dtype) for name, value in drawn.items()}
@@ -62,7 +60,7 @@ def observed(
         return rule.observe(kernel, name, targets, nodes)
 
     data = problem.data_on(targets, parameters)
-    if isinstance(problem.representation, LayerPair):
+    if problem.condition.channels == 2:
         matrix = jnp.block(
             [
                 [layer("single") / nodes.jacobian, layer("double")],
@@ -80,7 +78,7 @@ def observed(
 def on_surfaces(
     network: AbstractNetwork, problem: Problem, recipe: CollocationRecipe, key: PRNGKeyArray, dtype: Any
 ) -> Float[Array, ""]:
-    """Mean square of what a single layer with the network's density misses, its integral by random nodes.
+    """The mean square residual of a single layer with the network's density, integrated by random nodes.
 
     The layer's rows are made once, `recipe.chunk` at a time: its matrix, which would fill gigabytes, is never held.
     """
@@ -114,7 +112,7 @@ def _mean_of_squares(
     data: Inexact[Array, " m"],
     chunk: int,
 ) -> Float[Array, ""]:
-    """Mean of |A strengths - data|² over the targets, whose rows of A are made once, for its value and its slope together."""
+    """Mean of |A strengths - data|² over the targets; the rows of A are made once for the value and its derivative."""
     count = data.shape[0]
     # The last chunk is filled up with targets that do not count.
     order = jnp.arange(-(-count // chunk) * chunk).reshape(-1, chunk)
@@ -127,12 +125,13 @@ def _mean_of_squares(
 
     start = jnp.zeros((), known.real.dtype), jnp.zeros_like(known)
     (squares, slope), _ = jax.lax.scan(add, start, order)
-    # The second term is zero, but has the squares' derivative: autodiff of the scan would hold all rows, or make them twice.
+    # The second term is zero but has the derivative of the squares: autodiff of the scan would store or remake all
+    # rows.
     return (squares + 2 * jnp.sum(slope * (strengths - known)).real) / count
 
 
 def _product(matrix: Inexact[Array, "m n"], vector: Inexact[Array, " n"]) -> Inexact[Array, " m"]:
-    """By real products: with complex ones the sweep over the rows takes five times as long on the CPU."""
+    """matrix @ vector by real products: complex ones take five times as long on the CPU."""
     if not jnp.iscomplexobj(matrix):
         return matrix @ vector
     parts = jnp.stack([vector.real, vector.imag])
@@ -141,10 +140,11 @@ def _product(matrix: Inexact[Array, "m n"], vector: Inexact[Array, " n"]) -> Ine
 
 
 def members_in_space(box: Box, key: PRNGKeyArray, count: int, dtype: Any) -> Values:
-    """Drawn uniformly, but for directions that have a default: the paper's wave comes along the axis, whatever the member."""
+    """Uniform draws, except that directions keep their default: the paper's wave comes along the axis for every
+    member."""
     drawn = box.sample(key, count)
     for name, spec in box.specs:
-        if isinstance(spec, Direction) and spec.default is not None:
+        if spec.shape and spec.default is not None:
             drawn[name] = jnp.tile(jnp.asarray(spec.default), (count, 1))
     return {name: value.astype(dtype) for name, value in drawn.items()}
 
@@ -159,7 +159,7 @@ def _scattered(key: Array, count: int, dtype: Any) -> Array:
 
 
 def _on_patches(family: Any, key: Array, count: int, parameters: Values, dtype: Any) -> Boundary:
-    """About `count` nodes, equally many on every patch, of each its own draws."""
+    """About `count` nodes, drawn separately on every patch, equally many on each."""
     each = max(1, count // family.patches)
     grid = jax.random.uniform(key, (family.patches, each, 2), dtype)
     return family.boundary(grid, jnp.full(each, 1 / each, dtype), parameters)

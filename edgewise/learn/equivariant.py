@@ -17,10 +17,10 @@ from edgewise.learn.turned_data import Column
 from edgewise.learn.turning import TurningNumbers
 from edgewise.learn.turning_terms import Terms, terms_of
 
-# Members that are encoded at a time, and blocks of terms that are added up at a turn, at most. On a CPU so few that their products
-# stay in the cache of one core and no product is split between threads, which would wait for each other hundreds of times. A GPU
-# has work for all its cores with many, and a turn of a loop costs it more than the arithmetic of one block: all blocks that a
-# gigabyte holds the products of.
+# Members that are encoded at a time, and blocks of terms that are added up at a turn, at most. On a CPU so few that
+# their products stay in the cache of one core and no product is split between threads, which would wait for each other
+# hundreds of times. A GPU has work for all its cores with many, and a turn of a loop costs it more than the arithmetic
+# of one block: all blocks that a gigabyte holds the products of.
 PIECE, TURN = 64, 1
 PIECE_ELSEWHERE, TURN_ELSEWHERE = 2048, 512
 
@@ -28,9 +28,9 @@ PIECE_ELSEWHERE, TURN_ELSEWHERE = 2048, 512
 class Equivariant(AbstractSpectral):
     """Σ w_tq T_t e^{i(κ_t + q)s}, and its reflection: polynomials T_t of the order κ_t, for data of the order q.
 
-    A member and its data turned by σ have the density turned by σ, whatever the weights: T_t is then multiplied by e^{-iκσ} and the
-    data by e^{-iqσ}. Reflected at the first axis T_t becomes its conjugate and q becomes -q, so that with one weight both are known,
-    w (T e^{i(κ+q)s} ± T̄ e^{-i(κ+q)s}). Where the equation is real, so are the weights.
+    A member and its data turned by σ have the density turned by σ, whatever the weights: T_t is then multiplied by
+    e^{-iκσ} and the data by e^{-iqσ}. Reflected at the first axis T_t becomes its conjugate and q becomes -q, so that
+    with one weight both are known, w (T e^{i(κ+q)s} ± T̄ e^{-i(κ+q)s}). Where the equation is real, so are the weights.
     """
 
     numbers: TurningNumbers
@@ -38,12 +38,12 @@ class Equivariant(AbstractSpectral):
     output: Output
     amounts: Superposition
     weights: Float[Array, "blocks b 2 columns parts"]
-    """Of terms and of their conjugates; real and imaginary parts, where there are both."""
+    """Real and, for complex answers, imaginary parts, for the terms and for their conjugates."""
     alone: tuple[Float[Array, "n parts"], ...]
-    """Of each column those of the scalar beside the density, if there is one: it has the harmonic 0."""
+    """For each column the weights of the scalar beside the density, if there is one: it has harmonic 0."""
     columns: tuple[Column, ...] = eqx.field(static=True)
     most: int = eqx.field(static=True)
-    """How many terms there may be, and of what degree."""
+    """The most terms, and their highest degree."""
     degree: int = eqx.field(static=True)
     direction: str | None = eqx.field(static=True)
     """The parameter that is the direction of a plane wave."""
@@ -94,7 +94,7 @@ class Equivariant(AbstractSpectral):
         return in_pieces(lambda piece, n: self._piece(piece, n, turn), members, count, size)
 
     def _piece(self, members: Mapping[str, Array], count: int, turn: int) -> tuple[Array, Array]:
-        """As `encode`, but members are the last axis until all terms are added up: of each term then all of them are read in a row.
+        """`encode` of many members, which are the last axis until all terms are added up: each term is read in one row.
 
         That takes half the time for many members, and more for one.
 
@@ -131,7 +131,7 @@ class Equivariant(AbstractSpectral):
         return jax.vmap(self._code, axis_size=count)(by_order, alone, members)
 
     def _code(self, by_order: Array, alone: list[Array], parameters: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Of one member, all of whose terms are added up."""
+        """The coefficients of one member from the sums of its terms."""
         there, back = self.spectra(by_order, alone)
         phases = self._phases(parameters)
         found = phases[0] @ there + phases[1] @ back
@@ -142,7 +142,7 @@ class Equivariant(AbstractSpectral):
 
     @property
     def of_scalars(self) -> list[np.ndarray]:
-        """Of each column the blocks of terms that the scalar has: of data of the order q the conjugates of those of order q."""
+        """For each data column, the blocks that add to its scalar: those of the column's order q, conjugated."""
         columns = self.columns if self.output.scalar_count else ()
         return [np.flatnonzero(self.terms.orders == column.order) for column in columns]
 
@@ -189,7 +189,7 @@ class Equivariant(AbstractSpectral):
         return there, back
 
     def _placed(self, by_order: Complex[Array, "orders columns"], sign: int) -> Complex[Array, "columns h"]:
-        """Of every order κ at its harmonic, κ + q, or q - κ of conjugates; of order 0 these are among the terms themselves."""
+        """Moves the sum of order κ to harmonic κ + q, of conjugates to q - κ; order 0 is its own conjugate."""
         count, orders = self.sight.count, np.array([column.order for column in self.columns])
         wanted = sign * (np.arange(-count, count + 1) - orders[:, None])
         least, none = (1 if sign < 0 else 0), len(by_order)
@@ -199,11 +199,11 @@ class Equivariant(AbstractSpectral):
         return filled[place, np.arange(len(orders))[:, None]]
 
     def _phases(self, parameters: Mapping[str, Any]) -> tuple[Complex[Array, " columns"], Complex[Array, " columns"]]:
-        """What multiplies each column, and what its reflection."""
+        """The factors of each column and of its reflection."""
         amounts = self.amounts(parameters, self.weights.dtype)[np.array([column.number for column in self.columns])]
         odd = np.array([column.odd for column in self.columns])
         orders = np.array([column.order for column in self.columns])
-        # Of order 0 both say the same.
+        # At order 0 both are the same, and each counts half.
         unit = np.where(odd, 1j, 1) * np.where(orders > 0, 1, 0.5)
         phase = jnp.ones(len(orders)) if self.direction is None else jnp.exp(-1j * orders * self._angle(parameters))
         kind = jnp.result_type(self.weights.dtype, jnp.complex64)
@@ -225,6 +225,6 @@ def _sums(products: Complex[Array, " b"], weights: Float[Array, "b ... parts"]) 
 
 
 def _complex(parts: Float[Array, "... parts"]) -> Complex[Array, "..."]:
-    """Of one part it is the real one."""
+    """The real part, where there is one part only."""
     real = parts[..., 0]
     return jax.lax.complex(real, parts[..., 1] if parts.shape[-1] > 1 else jnp.zeros_like(real))

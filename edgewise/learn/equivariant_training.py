@@ -1,11 +1,12 @@
 """Training of a network that turns with the plane, by the residual of the equation alone.
 
-Harmonics along a boundary are orthogonal, and a term of the order κ has, for data of the order q, the harmonic κ + q alone. So where
-the equation were that of a circle, terms of different orders would never meet, and the normal equations would fall apart into small
-ones, one for each order: these precondition.
+Harmonics along a boundary are orthogonal, and a term of the order κ has, for data of the order q, the harmonic κ + q
+alone. So where the equation were that of a circle, terms of different orders would never meet, and the normal equations
+would fall apart into small ones, one for each order: these precondition.
 """
 
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -29,7 +30,7 @@ BUCKETS = 3
 
 
 class EquivariantTraining(AbstractLinearTraining):
-    """Columns are those of the data that a turn multiplies by a phase; of complex equations also their reflections, behind them.
+    """The columns are data that a rotation multiplies by a phase, followed by their reflections for complex equations.
 
     Products are kept as blocks x 2m x b: real parts of all m members, then imaginary ones.
     """
@@ -44,8 +45,7 @@ class EquivariantTraining(AbstractLinearTraining):
         return seen.matrix @ jnp.swapaxes(answers, 1, 2)
 
     def _with(self, weights: Array) -> Equivariant:
-        network = self.network(weights)
-        assert isinstance(network, Equivariant), "see `building`"
+        network: Any = self.network(weights)
         return network
 
     def joined(self, pieces: list[tuple[Array, Array, Array]]) -> Seen:
@@ -64,7 +64,7 @@ class EquivariantTraining(AbstractLinearTraining):
             condition = jax.vmap(conditioner(self.problem, member.boundary), 1, 1)
             matrix = self.between_harmonics(condition(member.representation.equation(member)), member.boundary)
             rhs = turned_rhs(self.problem, member, parameters, turns)
-            # Of reflected data the order is -q, and odd ones change their sign.
+            # Reflected data have the order -q, and odd ones change their sign.
             there, back = (
                 rhs[numbers, odd.astype(int), sign * orders].T * jnp.where(odd, -sign * 1j, 1).astype(rhs.dtype)
                 for sign in (1, -1)
@@ -85,7 +85,7 @@ class EquivariantTraining(AbstractLinearTraining):
         return self._harmonics(matrix @ (unknowns if scalars else waves).astype(jnp.result_type(matrix, jnp.complex64)))
 
     def _harmonics(self, rows: Array) -> Complex[Array, "h c"]:
-        """Of rows at nodes their harmonics; rows of scalars stay as they are."""
+        """Rows at nodes become rows of harmonics; rows of scalars stay as they are."""
         s, count = self._waves
         waves = jnp.exp(-1j * np.arange(-count, count + 1)[:, None] * s) / len(s)
         rows = rows.astype(jnp.result_type(rows, jnp.complex64))
@@ -98,7 +98,7 @@ class EquivariantTraining(AbstractLinearTraining):
 
     @functools.cached_property
     def factors(self) -> list[Array]:
-        """Of every bucket and order in it, the inverse of the factor L of the normal equations LLᵀ of its terms."""
+        """For each order in each bucket, the inverse of the factor L of the normal equations LLᵀ of its terms."""
         return eqx.filter_jit(self._factorised)(self.seen.products)
 
     def _factorised(self, products: Float[Array, "blocks 2m b"]) -> list[Array]:
@@ -114,7 +114,7 @@ class EquivariantTraining(AbstractLinearTraining):
     def preconditioned(self, factors: list[Array], slope: Array) -> Array:
         network = self._with(slope)
         terms, (blocks, size) = network.terms, network.weights.shape[:2]
-        # All that a term has weights for is solved for at once: columns, conjugates, parts, and scalars of columns of its order.
+        # A term's weights are solved for at once: columns, conjugates, parts, and scalars of columns of its order.
         asked = [network.weights.reshape(blocks, size, -1)]
         for own, weights in zip(network.of_scalars, network.alone, strict=True):
             nothing = jnp.zeros((blocks, size, weights.shape[-1]), slope.dtype)
@@ -138,7 +138,7 @@ class EquivariantTraining(AbstractLinearTraining):
 
 
 def _buckets(terms: Terms) -> list[np.ndarray]:
-    """Sets of orders, a row each: the blocks of that order, filled up by -1."""
+    """Buckets of orders: each row lists the blocks of one order, filled up by -1."""
     sets = [orders for orders in np.array_split(np.unique(terms.orders), BUCKETS) if orders.size]
     return [_groups(terms, orders) for orders in sets]
 

@@ -22,21 +22,21 @@ ROOM = 2**23
 class Expansion(AbstractSpectral):
     """Σ_j g_j Σ_t T_t(parameters) Σ_m w_tjm φ_m(s), with the numbers g_j in which the answer is linear.
 
-    For a plane wave these are the harmonics of its angle, so that no other direction is ever learned: what is left to learn is one
-    equation with many right-hand sides, which all share its matrix.
+    For a plane wave these are the harmonics of its angle, so that no other direction is ever learned: what is left to
+    learn is one equation with many right-hand sides, which all share its matrix.
     """
 
     inputs: ParameterInputs
-    """Of the parameters that no g is made of."""
+    """The parameters that no multiplier is made of."""
     sight: Harmonics
     output: Output
     amounts: AbstractAmounts
     weights: Float[Array, "terms columns parts u"]
-    """Real and imaginary parts, where there are both, of the coefficients of harmonics, channel by channel, and of the scalars."""
+    """Harmonic coefficients channel by channel, then the scalars; complex ones as real and imaginary parts."""
     costs: tuple[float, ...] = eqx.field(static=True)
-    """What one degree of each number counts."""
+    """The cost of one degree of each number."""
     most: int = eqx.field(static=True)
-    """How many polynomials there may be, and of what degree."""
+    """The most polynomials, and their highest degree."""
     degree: int = eqx.field(static=True)
 
     def __init__(
@@ -80,6 +80,6 @@ class Expansion(AbstractSpectral):
         return in_pieces(lambda piece, n: jax.vmap(self.encode, axis_size=n)(piece), members, count, size)
 
     def of_members(self, polynomials: Float[Array, "m terms"]) -> Array:
-        """What members answer to every column, shape (m, columns, u)."""
+        """The answers of members to every column, shape (m, columns, u)."""
         found = (polynomials @ self.weights.reshape(len(self.weights), -1)).reshape(-1, *self.weights.shape[1:])
         return jax.lax.complex(found[:, :, 0], found[:, :, 1]) if self.output.is_complex else found[:, :, 0]

@@ -1,6 +1,7 @@
 """Training of polynomials times harmonics, by the residual of the equation alone."""
 
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,7 +10,7 @@ import jax.scipy.linalg
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
-from edgewise.learn.collocation import Values, conditioner, seen_nodes
+from edgewise.learn.collocation import Values, conditioner
 from edgewise.learn.expansion import Expansion
 from edgewise.learn.inputs import Harmonics
 from edgewise.learn.linear_training import AbstractLinearTraining, Seen, inverse_factor
@@ -26,8 +27,7 @@ class ExpansionTraining(AbstractLinearTraining):
         return self._with(self.first_weights).amounts.names
 
     def _with(self, weights: Array) -> Expansion:
-        network = self.network(weights)
-        assert isinstance(network, Expansion), "see `building`"
+        network: Any = self.network(weights)
         return network
 
     def equations(self, seen: Seen, weights: Array) -> Inexact[Array, "m h c"]:
@@ -40,7 +40,7 @@ class ExpansionTraining(AbstractLinearTraining):
         def one(parameters):
             member = self.problem.member(self.rule, parameters, self.dtype, data=False)
             condition = jax.vmap(conditioner(self.problem, member.boundary), 1, 1)
-            nodes = seen_nodes(member.boundary, self.rule)
+            nodes = self.rule.seen(member.boundary)
             matrix = self.between_harmonics(condition(member.representation.equation(member)), nodes)
 
             def asked(setting):
@@ -68,7 +68,7 @@ class ExpansionTraining(AbstractLinearTraining):
         return self._harmonics(matrix @ jax.scipy.linalg.block_diag(*unknowns).astype(matrix.dtype), nodes)
 
     def _harmonics(self, rows: Array, nodes: Boundary) -> Inexact[Array, "h c"]:
-        """Of rows at nodes the coefficients of their harmonics, channel by channel; rows of scalars stay as they are."""
+        """Rows at nodes become the coefficients of their harmonics, channel by channel; rows of scalars stay."""
         waves = self._waves(nodes)
         transform = (waves / jnp.sum(waves**2, axis=0)).T.astype(rows.dtype)
         count = len(waves)

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from edgewise.learn.collocation import equation, rule_on
+from edgewise.learn.collocation import equation
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy
+from edgewise.quadrature import rule_for
+from edgewise.quadrature.discretisation import densities_of
 
 MEMBERS, NODES = 3, 16
 # Relative; in single precision and on other devices the last digits differ.
@@ -32,8 +33,8 @@ def compare(problem: Problem, stored: dict[str, Any], path: Path, name: str | No
     if not isinstance(given, dict) or set(given) != names:
         listed = ", ".join(sorted(given)) if isinstance(given, dict) else "none"
         raise ValueError(
-            f"The run in `{path}` has the parameters {listed or 'none'}; the problem has {', '.join(sorted(names)) or 'none'}. "
-            + cure
+            f"The run in `{path}` has the parameters {listed or 'none'}; the problem has "
+            f"{', '.join(sorted(names)) or 'none'}. " + cure
         )
     try:
         found = _values(problem, given)
@@ -63,11 +64,11 @@ def _values(problem: Problem, given: dict[str, list]) -> dict[str, list]:
 
 @eqx.filter_jit
 def _look(problem: Problem, members: dict[str, Any], count: int) -> tuple[Any, Any, Any]:
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         return jax.vmap(lambda p: _on_surface(problem, p), axis_size=count)(members)
 
     def one(parameters):
-        system = equation(problem, rule_on(problem.family, NODES), parameters, jnp.result_type(float))
+        system = equation(problem, rule_for(problem.family, NODES), parameters, jnp.result_type(float))
         probe = jnp.cos(jnp.arange(system.matrix.shape[1]))
         return system.nodes.x, system.rhs, system.matrix @ probe
 
@@ -75,15 +76,15 @@ def _look(problem: Problem, members: dict[str, Any], count: int) -> tuple[Any, A
 
 
 def _on_surface(problem: Problem, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Of one member; in place of the equation, for which panels would have to be looked at, the layers of a fixed density and what
-    they make of the kernel at a point away from it."""
-    member = problem.member(Duffy(4), parameters, jnp.result_type(float))
+    """Position and data of one member, and in place of the equation, which would need its panels, the layers of a fixed
+    density and their kernel at a point far away."""
+    member = problem.member(rule_for(problem.family, 4), parameters, jnp.result_type(float))
     boundary, representation = member.boundary, member.representation
     probe = jnp.cos(jnp.arange(boundary.x.shape[0]))
     density = representation.density(boundary, member.condition, probe)
     strengths = representation.strengths(member, density, jnp.zeros(0))
     far = jnp.array([3.0, 5.0, 7.0])
     waves = jax.vmap(lambda x: representation.kernel.fundamental(far - x))(boundary.x)
-    parts = [part for part in (strengths.single, strengths.double) if part is not None]
+    parts = densities_of(strengths)
     few = slice(None, None, 7)
     return boundary.x[few], member.data[few], jnp.concatenate([waves[few], *(part[few] + 0j for part in parts)])

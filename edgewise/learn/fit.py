@@ -1,7 +1,6 @@
 """`fit`: the neural verb. One network for every member, trained on the boundary alone, without labels."""
 
 import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from edgewise.base.files import is_path
+from edgewise.base.named import is_whole
 from edgewise.base.precision import working_dtype
+from edgewise.base.words import is_text
 from edgewise.learn import choices, recipes
 from edgewise.learn.curve_training import check_members
 from edgewise.learn.folder import Folder
@@ -18,7 +20,6 @@ from edgewise.learn.loop import Run
 from edgewise.learn.operator import Operator
 from edgewise.learn.recipe_checks import check_problem, check_reads_no_data, check_recipe
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.runs import is_text
 from edgewise.learn.training import training_for
 from edgewise.problem import Problem
 from edgewise.solving.validation import check_curves, check_numbers
@@ -39,16 +40,20 @@ def fit(
 ) -> Operator:
     """Trains the operator of a problem.
 
-    The equation on the boundary of many members is asked to hold; nothing is solved for labels. Ends when the error on members
-    that it was not trained on no longer falls, or when the recipe's steps are done, and returns the weights that were best there.
+    The equation on the boundary of many members is asked to hold; nothing is solved for labels. Ends when the error on
+    members that it was not trained on no longer falls, or when the recipe's steps are done, and returns the weights
+    that were best there.
 
     Arguments:
         recipe: A name ("default", "best", "paper", "paper-random") or a `Recipe`.
         seed: Decides everything random.
         out: A folder to keep the run in, written while it trains; it must be new, unless `resume` is given.
-        resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without interruption.
-        progress: True shows a progress bar, plain lines where there is no terminal; False says nothing. By default the bar where
-            there is a terminal, elsewhere a line every half minute; and on standard error, before the first step, what is trained.
+        resume: Continues the run in `out` where it was interrupted: same bits, on the same device, as without
+            interruption.
+        progress: True shows a progress bar, plain lines where there is no terminal; False says nothing. By default the
+            bar where
+            there is a terminal, elsewhere a line every half minute; and on standard error, before the first step, what
+            is trained.
         callback: Called with every record of the history; returning True ends training.
         dtype: "float32" to train in single precision, whatever the recipe says.
         origin: Where the problem comes from, to be kept with the run; a preset is recognised.
@@ -76,20 +81,10 @@ def prepare(
     dtype: str | None = None,
     origin: dict[str, str] | None = None,
 ) -> Callable[..., Operator]:
-    """Checks all that `fit` is given and opens its folder; returns what trains, a function of `progress` and whether to say what."""
+    """Checks the arguments of `fit` and opens its folder; returns a function of `progress` and of whether to say what
+    is trained."""
     check_problem(problem)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
-    if out is not None and not isinstance(out, str | os.PathLike):
-        raise TypeError(f'`out` must be the path of a folder, got {out!r}. Write `out="runs/mine"`.')
-    if not isinstance(resume, bool):
-        raise TypeError(f"`resume` must be True or False, got {resume!r}. Write `resume=True`.")
-    if resume and out is None:
-        raise ValueError('`resume=True` continues a run in a folder, and none was given. Write `out="runs/mine"`.')
-    if origin is not None and not is_text(origin):
-        raise TypeError(
-            f'`origin` must be a dict of text, got {origin!r}. Write `origin={{"file": "my_problem.py:problem"}}`, or leave it out.'
-        )
+    _check_run(seed, out, resume, origin)
     reading = working_dtype(dtype)
     folder = Folder(Path(out)) if out is not None else None
     if folder is not None:
@@ -126,6 +121,22 @@ def prepare(
     return train
 
 
+def _check_run(seed: Any, out: Any, resume: Any, origin: Any) -> None:
+    if not is_whole(seed) or seed >= 2**32:
+        raise ValueError(f"`seed` must be a whole number from 0 to 2³² - 1, got {seed!r}. Write `seed=0`.")
+    if out is not None and not is_path(out):
+        raise TypeError(f'`out` must be the path of a folder, got {out!r}. Write `out="runs/mine"`.')
+    if not isinstance(resume, bool):
+        raise TypeError(f"`resume` must be True or False, got {resume!r}. Write `resume=True`.")
+    if resume and out is None:
+        raise ValueError('`resume=True` continues a run in a folder, and none was given. Write `out="runs/mine"`.')
+    if origin is not None and not is_text(origin):
+        raise TypeError(
+            f'`origin` must be a dict of text, got {origin!r}. Write `origin={{"file": "my_problem.py:problem"}}`, '
+            "or leave it out."
+        )
+
+
 def _check_options(progress: Any, callback: Any) -> None:
     if progress is not None and not isinstance(progress, bool):
         raise TypeError(f"`progress` must be True, False or None, got {progress!r}. Write `progress=True`.")
@@ -134,7 +145,8 @@ def _check_options(progress: Any, callback: Any) -> None:
 
 
 def _check_members(problem: Problem, recipe: Recipe, seed: int) -> None:
-    """Refuses boxes that hold members no rule could serve: looked at sixteen random ones, and at the data of the run's own."""
+    """Refuses boxes with members that no rule could serve, by sixteen random members, and by the data of the run's
+    own."""
     from_box = problem.parameters.sample(jax.random.key(0), 16)
     with _known_numbers():
         try:
@@ -155,6 +167,6 @@ def _known_numbers():
         yield
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
-            "`fit` needs known numbers and cannot be traced; a number in this problem is traced by `jit`, `vmap` or `grad`. Call "
-            "`fit` outside `jit` and `grad`; the operator can be traced."
+            "`fit` needs known numbers and cannot be traced; a number in this problem is traced by `jit`, `vmap` or "
+            "`grad`. Call `fit` outside `jit` and `grad`; the operator can be traced."
         ) from None

@@ -66,12 +66,13 @@ class Folder:
             if _is_finished(path):
                 raise FileExistsError(f"`{path}` has a finished run in it; nothing is overwritten. Name a new folder.")
             raise FileExistsError(
-                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new folder, or continue "
-                "the run there with `resume=True` (`--resume`)."
+                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}); nothing is overwritten. Name a new "
+                "folder, or continue the run there with `resume=True` (`--resume`)."
             )
         if found and CONFIG not in found:
             raise FileExistsError(
-                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name a new folder."
+                f"`{path}` has files in it ({', '.join(sorted(found)[:4])}) but no {CONFIG}: no run to continue. Name "
+                "a new folder."
             )
         stored = read_config(path)["seed"] if found else seed
         if stored != seed:
@@ -93,7 +94,7 @@ class Folder:
                 file.write(text + "\n")
 
     def read_history(self, step: int) -> list[dict[str, Any]]:
-        """The records up to this step; later ones, from after the state that was saved, are dropped from the file too."""
+        """The records up to this step, the last that was saved; later ones are dropped, from the file too."""
         records = [record for record in read_history(self.path) if record["step"] <= step]
         write_text(self.path / METRICS, as_lines(records))
         with (self.path / LOG).open("a") as file:
@@ -134,8 +135,8 @@ class Folder:
         stored = from_dict(self.config["recipe"], self.path / CONFIG)
         if stored != recipe:
             raise ValueError(
-                f"The run in `{self.path}` has another recipe: {_difference(stored, recipe)}. Continue it with the one it has, or name "
-                "a new folder."
+                f"The run in `{self.path}` has another recipe: {_difference(stored, recipe)}. Continue it with the one "
+                "it has, or name a new folder."
             )
         compare(problem, self.config, self.path)
 

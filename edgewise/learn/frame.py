@@ -1,4 +1,4 @@
-"""What a network sees of a body in a plane wave: the body turned until the wave travels along the first axis."""
+"""A body as a network sees it in a plane wave: turned until the wave travels along the first axis."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.base.named import Parameter, names_in
-from edgewise.base.ranges import Interval
+from edgewise.base.named import name_of, names_in
 from edgewise.learn.amounts import direction_angle
-from edgewise.learn.collocation import rule_on, training_members
+from edgewise.learn.collocation import training_members
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.learn.multiplied import data_names
 from edgewise.potentials import PlaneWave
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 from edgewise.quadrature.rule import sides
 
-# Nodes by which a curve is known, members by which it is known what varies, and the share of what varies most that still counts.
+# Nodes that resolve a curve, members that show what varies, and the share of the largest variation that still counts.
 NODES, MEMBERS, LEAST = 64, 256, 1e-3
 # At most so many numbers, those that vary most.
 MOST = 64
@@ -28,9 +28,9 @@ MOST = 64
 class WaveFrame(eqx.Module):
     """The Fourier coefficients of the boundary in the frame of the wave, and the parameters that no boundary shows.
 
-    With the plane as complex numbers, z(s) = Σ_m X_m e^{ims}. Turned by -α, and its coordinate with it, the boundary has the
-    coefficients X_m e^{i(m-1)α}: a circle looks the same from everywhere. Body and wave turned together turn the solution, so
-    that a network which sees these numbers, and answers in the coordinate s - α, need not learn it.
+    With the plane as complex numbers, z(s) = Σ_m X_m e^{ims}. Turned by -α, and its coordinate with it, the boundary
+    has the coefficients X_m e^{i(m-1)α}: a circle looks the same from everywhere. Body and wave turned together turn
+    the solution, so that a network which sees these numbers, and answers in the coordinate s - α, need not learn it.
     """
 
     family: Fixed
@@ -39,10 +39,10 @@ class WaveFrame(eqx.Module):
     wavenumber: str | None = eqx.field(static=True)
     """The parameter that is the wavenumber: its logarithm is seen too, since the answer changes by octaves."""
     chosen: tuple[int, ...] = eqx.field(static=True)
-    """Of all real and imaginary parts those that vary."""
+    """The indices of the real and imaginary parts that vary."""
     middle: Fixed
     spread: Fixed
-    """By which they are brought to size one."""
+    """Their means and standard deviations, by which they are scaled."""
 
     def __init__(self, problem: Problem, dtype: Any):
         direction = wave_direction(problem)
@@ -52,8 +52,7 @@ class WaveFrame(eqx.Module):
         told = [name for name in problem.parameters.names if name in shaping and name not in elsewhere]
         self.family, self.direction = Fixed(problem.family), direction
         self.others = ParameterInputs(problem.parameters.without([direction, *told]), 0)
-        wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
-        self.wavenumber = wavenumber.name if isinstance(wavenumber, Parameter) else None
+        self.wavenumber = wavenumber_name(problem)
         # Which numbers vary decides the network's shape, so it is found even where a network is only traced.
         with jax.ensure_compile_time_eval():
             members = training_members(problem.parameters, MEMBERS, np.dtype(float))
@@ -71,17 +70,17 @@ class WaveFrame(eqx.Module):
         return len(self.chosen) + self.others.size + (self.wavenumber is not None)
 
     def angle(self, parameters: Mapping[str, Any]) -> Float[Array, ""]:
-        """α, from the first axis to where the wave goes."""
+        """The angle α from the first axis to the direction of the wave."""
         return direction_angle(parameters[self.direction])
 
     def shifts(self, parameters: Mapping[str, Any]) -> Float[Array, " curves"]:
-        """By how much the coordinate of each curve is turned: where it runs clockwise, the other way."""
+        """The shift of each curve's coordinate: α, or -α where the coordinate runs clockwise."""
         angle, family = self.angle(parameters), self.family.value
         curves = len(family.curves)
         if sides(family):
             # Seen by the rule's coordinate, which runs as the nodes do.
             return jnp.broadcast_to(angle, (curves,))
-        s = rule_on(family, 4).place(family, parameters, angle.dtype).s.reshape(curves, -1)
+        s = rule_for(family, 4).place(family, parameters, angle.dtype).s.reshape(curves, -1)
         return jnp.where(s[:, 2] < s[:, 1], -angle, angle)
 
     def vector(self, parameters: Mapping[str, Any]) -> Float[Array, " size"]:
@@ -91,16 +90,15 @@ class WaveFrame(eqx.Module):
     def _octaves(self, parameters: Mapping[str, Any]) -> list[Float[Array, " 1"]]:
         if self.wavenumber is None:
             return []
-        spec = dict(self.others.box.specs)[self.wavenumber]
-        assert isinstance(spec, Interval)
-        low, high = (float(np.log(np.maximum(end, np.finfo(float).tiny))) for end in (spec.low, spec.high))
+        ends = dict(self.others.box.specs)[self.wavenumber].bounds
+        low, high = (float(np.log(np.maximum(end, np.finfo(float).tiny))) for end in ends)
         k = jnp.asarray(parameters[self.wavenumber])
         return [((2 * jnp.log(k) - low - high) / max(high - low, 1e-9)).reshape(1)]
 
     def _every(self, parameters: Mapping[str, Any]) -> Float[Array, " n"]:
         """Real and imaginary parts of all coefficients of all curves."""
         angle, family = self.angle(parameters), self.family.value
-        x = rule_on(family, NODES).place(family, parameters, angle.dtype).x
+        x = rule_for(family, NODES).place(family, parameters, angle.dtype).x
         nodes = x.shape[0] // len(family.curves)
         z = jax.lax.complex(x[:, 0], x[:, 1]).reshape(-1, nodes)
         waves = np.arange(-nodes // 2, nodes // 2)
@@ -110,9 +108,20 @@ class WaveFrame(eqx.Module):
 
 
 def wave_direction(problem: Problem) -> str | None:
-    """The parameter that is the direction, or the angle, of a plane wave, and nothing else; None where there is none."""
-    direction = problem.data.direction if isinstance(problem.data, PlaneWave) else None
-    return direction.name if isinstance(direction, Parameter) and direction.name in data_names(problem) else None
+    """The parameter that is the direction (or angle) of a plane wave and nothing else; None where there is none."""
+    wave = plane_wave(problem)
+    name = name_of(wave.direction) if wave else None
+    return name if name in data_names(problem) else None
+
+
+def plane_wave(problem: Problem) -> PlaneWave | None:
+    """The data, where they are a plane wave."""
+    return problem.data if isinstance(problem.data, PlaneWave) else None
+
+
+def wavenumber_name(problem: Problem) -> str | None:
+    """The parameter that is the wavenumber of the kernel; None where there is none."""
+    return name_of(getattr(problem.representation.kernel, "wavenumber", None))
 
 
 def turned(

@@ -18,10 +18,11 @@ SEEN = 8
 
 
 class Illuminated(AbstractNetwork):
-    """e^{ik d·x} · F(parameters, x, n, k d·x, d·n) for a plane wave of direction d: fast waves are known, what is left is slow.
+    """e^{ik d·x} · F(parameters, x, n, k d·x, d·n) for a plane wave of direction d: fast waves are known, what is left
+    is slow.
 
-    F is a perceptron. Where a wave lights a large smooth body the density is nearly the wave's own trace times a number that
-    depends on d·n; what the perceptron learns is how it differs from that.
+    F is a perceptron. Where a wave lights a large smooth body the density is nearly the wave's own trace times a number
+    that depends on d·n; what the perceptron learns is how it differs from that.
     """
 
     inputs: ParameterInputs
@@ -51,7 +52,7 @@ class Illuminated(AbstractNetwork):
         return False
 
     def encode(self, parameters: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-        """The parameters, the wavenumber and the direction."""
+        """The inputs: the parameters, the wavenumber and the direction."""
         dtype = self.perceptron.weights[0].dtype
         kernel, wave = bind(self.wave.value, parameters)
         vector = self.inputs.vector(parameters).astype(dtype)

@@ -2,7 +2,6 @@
 
 import abc
 import itertools
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -12,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from edgewise.base.abstract_range import AbstractRange
 from edgewise.base.parameters import Box
-from edgewise.base.ranges import Angle, Direction, Interval
 from edgewise.geometry import Boundary
-from edgewise.geometry.union import turn_of
+from edgewise.geometry.family import turn_of
 
 
 class Fixed(eqx.Module):
-    """What belongs to a network and is never trained."""
+    """A part of a network that is never trained."""
 
     value: Any
 
@@ -27,9 +26,9 @@ class Fixed(eqx.Module):
 class ParameterInputs(eqx.Module):
     """Parameters as numbers of size one (`vector`), and as products of polynomials in them (`polynomials`).
 
-    An interval becomes [-1, 1] with Chebyshev's polynomials, where it is seen by octaves that of its logarithm; an angle its
-    cosine and sine, with the harmonics; a direction its components. The products have total degree at most `degree`: for one
-    parameter a basis in which smooth functions converge geometrically, for many the start of one.
+    An interval becomes [-1, 1] with Chebyshev's polynomials, where it is seen by octaves that of its logarithm; an
+    angle its cosine and sine, with the harmonics; a direction its components. The products have total degree at most
+    `degree`: for one parameter a basis in which smooth functions converge geometrically, for many the start of one.
 
     >>> inputs = ParameterInputs(Box(t=(1.0, 2.0)), degree=2)
     >>> inputs.polynomials({"t": 1.75}).tolist()
@@ -43,7 +42,7 @@ class ParameterInputs(eqx.Module):
 
     @property
     def size(self) -> int:
-        return sum(_width(spec) for _, spec in self.box.specs)
+        return sum(spec.size for _, spec in self.box.specs)
 
     @property
     def axes(self) -> int:
@@ -53,71 +52,38 @@ class ParameterInputs(eqx.Module):
     @property
     def terms(self) -> tuple[tuple[int, ...], ...]:
         """For every product, which function of each axis it takes."""
-        return _terms(tuple(_degrees(spec, self.degree) for spec in axes_of(self.box)), self.degree)
+        return _terms(tuple(spec.degrees(self.degree) for spec in axes_of(self.box)), self.degree)
 
     def vector(self, parameters: Mapping[str, Any]) -> Float[Array, " size"]:
-        parts = []
-        for name, spec in self.box.specs:
-            value = jnp.asarray(parameters[name])
-            parts.append(
-                jnp.stack([jnp.cos(value), jnp.sin(value)])
-                if isinstance(spec, Angle)
-                else self._unit(name, spec, value).reshape(-1)
-            )
+        parts = [spec.unit(jnp.asarray(parameters[n]), n in self.octaves) for n, spec in self.box.specs]
         return jnp.concatenate(parts) if parts else jnp.zeros(0)
 
     def polynomials(self, parameters: Mapping[str, Any]) -> Float[Array, " terms"]:
         functions = []
         for name, spec in self.box.specs:
-            value = jnp.asarray(parameters[name])
-            if isinstance(spec, Angle):
-                waves = [f(k * value) for k in range(1, self.degree + 1) for f in (jnp.cos, jnp.sin)]
-                functions.append(jnp.stack([jnp.ones_like(value), *waves]))
-            else:
-                functions.extend(chebyshev(z, self.degree) for z in self._unit(name, spec, value).reshape(-1))
+            functions += spec.functions(jnp.asarray(parameters[name]), self.degree, name in self.octaves)
         if not functions:
             return jnp.ones(1)
         terms = np.asarray(self.terms)
         chosen = [function[terms[:, axis]] for axis, function in enumerate(functions)]
         return jnp.prod(jnp.stack(chosen), axis=0)
 
-    def _unit(self, name: str, spec: Interval | Direction | Angle, value: Array) -> Array:
-        if not isinstance(spec, Interval):
-            return value
-        low, high = np.asarray(spec.low), np.asarray(spec.high)
-        if name in self.octaves:
-            value, low, high = jnp.log(value), np.log(low), np.log(high)
-        half = np.where(high > low, (high - low) / 2, 1.0)
-        return (value - jnp.asarray((low + high) / 2, value.dtype)) / jnp.asarray(half, value.dtype)
 
-
-def axes_of(box: Box) -> list[Interval | Direction | Angle]:
+def axes_of(box: Box) -> list[AbstractRange]:
     """One entry for every number that varies by itself."""
-    return [spec for _, spec in box.specs for _ in range(1 if isinstance(spec, Angle) else _width(spec))]
+    return [spec for _, spec in box.specs for _ in range(spec.axes)]
 
 
 def number_of_terms(box: Box, degree: int) -> int:
-    """Of an angle every degree but 0 has two functions; counted without listing them, which for many axes would take long."""
+    """How many products `ParameterInputs` has, counted without listing them, which for many axes would take long."""
     counts = np.ones(1)
     for spec in axes_of(box):
-        own = np.full(degree + 1, 2 if isinstance(spec, Angle) else 1)
-        own[0] = 1
-        counts = np.convolve(counts, own)[: degree + 1]
+        counts = np.convolve(counts, np.bincount(spec.degrees(degree)))[: degree + 1]
     return int(np.sum(counts))
 
 
-def _width(spec: Interval | Direction | Angle) -> int:
-    return 2 if isinstance(spec, Angle) else math.prod(spec.shape)
-
-
-def _degrees(spec: Interval | Direction | Angle, degree: int) -> tuple[int, ...]:
-    if isinstance(spec, Angle):
-        return tuple((k + 1) // 2 for k in range(2 * degree + 1))
-    return tuple(range(degree + 1))
-
-
 def _terms(degrees: tuple[tuple[int, ...], ...], most: int) -> tuple[tuple[int, ...], ...]:
-    """Choices of one function an axis whose degrees add up to `most` or less, the lowest first."""
+    """All choices of one function per axis whose degrees add up to at most `most`, the lowest first."""
     found: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     for axis in degrees:
         found = [
@@ -126,14 +92,6 @@ def _terms(degrees: tuple[tuple[int, ...], ...], most: int) -> tuple[tuple[int, 
             if total + d <= most
         ]
     return tuple(term for _, term in sorted(found, key=lambda one: (one[0], tuple(-i for i in one[1]))))
-
-
-def chebyshev(z: Array, degree: int) -> Array:
-    """T_0 to T_degree by their recurrence, which also holds outside [-1, 1]."""
-    values = [jnp.ones_like(z), z]
-    for _ in range(degree - 1):
-        values.append(2 * z * values[-1] - values[-2])
-    return jnp.stack(values[: degree + 1])
 
 
 class AbstractSight(eqx.Module):
@@ -149,7 +107,7 @@ class AbstractSight(eqx.Module):
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """How many there are."""
+        """The number of features."""
 
 
 class Position(AbstractSight):

@@ -1,7 +1,7 @@
 """Training of networks that are linear in their weights, by the residual of the equation alone.
 
-The equation is linear too: what is to be made small is one least-squares problem. Conjugate gradients solve it; a matrix is never
-made of it.
+The equation is linear too: what is to be made small is one least-squares problem. Conjugate gradients solve it; a
+matrix is never made of it.
 """
 
 import abc
@@ -17,11 +17,12 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.geometry import Boundary
-from edgewise.learn.collocation import Values, conditioned_systems, rule_on, training_members
+from edgewise.learn.collocation import Values, conditioned_systems, training_members
 from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
 # Members by which the sizes of unknowns and the mean of equations are known, and how many are assembled at a time.
 SIZED_BY, PIECE = 64, 64
@@ -37,7 +38,7 @@ class Seen(NamedTuple):
     matrix: Inexact[Array, "m h h"]
     """The equation between the coefficients of harmonics, scalars last."""
     rhs: Inexact[Array, "m h c"]
-    """For each of the columns that the data have."""
+    """The right-hand side for each column of the data."""
 
 
 class AbstractLinearTraining(AbstractTraining):
@@ -45,22 +46,23 @@ class AbstractLinearTraining(AbstractTraining):
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         dtype = np.dtype(recipe.dtype)
-        self.rule = rule_on(problem.family, recipe.collocation.nodes)
+        self.rule = rule_for(problem.family, recipe.collocation.nodes)
         sizing = training_members(problem.parameters, SIZED_BY, dtype, recipe.network.octaves)
         systems = conditioned_systems(problem, self.rule, sizing, SIZED_BY, dtype)
         super().__init__(problem, recipe, seed, systems)
-        # The mean over members is nearly the equation of one in the middle; its inverse brings all others near the identity.
+        # The mean over members is nearly the equation of a member in the middle, so its inverse preconditions all
+        # others.
         self.inverse = jnp.linalg.inv(jax.vmap(self.between_harmonics)(systems.matrix, systems.nodes).mean(axis=0))
         self._steps = eqx.filter_jit(self._scan)
 
     @property
     @abc.abstractmethod
     def alone(self) -> tuple[str, ...]:
-        """Parameters that need no members of their own."""
+        """Parameters that are not sampled, since the network is exact in them."""
 
     @abc.abstractmethod
     def between_harmonics(self, matrix: Inexact[Array, "rows unknowns"], nodes: Boundary) -> Inexact[Array, "h h"]:
-        """The equation for coefficients of harmonics, in units of the unknowns, and what it gives of each."""
+        """The matrix of the equation between coefficients of harmonics, in units of the unknowns."""
 
     @abc.abstractmethod
     def look(self, members: Values) -> tuple[Array, Array, Array]:
@@ -68,12 +70,12 @@ class AbstractLinearTraining(AbstractTraining):
 
     @abc.abstractmethod
     def joined(self, pieces: list[tuple[Array, Array, Array]]) -> Seen:
-        """All that was looked at."""
+        """What was computed for the members."""
 
     @property
     @abc.abstractmethod
     def factors(self) -> Any:
-        """What the preconditioner is made of."""
+        """The parts that make the preconditioner."""
 
     @abc.abstractmethod
     def equations(self, seen: Seen, weights: Array) -> Inexact[Array, "m h c"]:
@@ -81,7 +83,7 @@ class AbstractLinearTraining(AbstractTraining):
 
     @abc.abstractmethod
     def preconditioned(self, factors: Any, slope: Array) -> Array:
-        """The slope, brought near the step that it asks for."""
+        """The preconditioned slope."""
 
     def start(self) -> State:
         nothing = jnp.zeros_like(self.first_weights)
@@ -133,7 +135,7 @@ class AbstractLinearTraining(AbstractTraining):
         return self.joined(pieces)
 
     def _members(self) -> Values:
-        """Spread over the box of what the network sees; of the rest, as the box has it first."""
+        """Members spread over the box of what the network sees; all other parameters as the box draws them first."""
         box, count = self.problem.parameters.without(self.alone), self.recipe.collocation.members
         # Whole pieces: compiled once.
         full = math.ceil(count / PIECE) * PIECE

@@ -1,7 +1,6 @@
 """Operators from folders: one's own runs, and those that ship with the package."""
 
 import logging
-import os
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.files import is_path
 from edgewise.base.precision import double_precision, working_dtype
 from edgewise.base.words import guess, nearest
 from edgewise.learn.building import build_network, shape_of
@@ -29,7 +29,8 @@ def load(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
 
     Arguments:
         path: The run's folder.
-        problem: The problem it was trained for; left out for a preset, which is rebuilt by name. It is refused if a few of its
+        problem: The problem it was trained for; left out for a preset, which is rebuilt by name. It is refused if a few
+            of its
             members differ, in boundary, data or equation, from what the run has written down about them.
         dtype: "float32" to work in single precision.
 
@@ -56,7 +57,7 @@ def continuation(path: Path) -> str:
 
 def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None = None) -> Operator:
     """As `load`, without a word about operators that are not trained yet."""
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         raise TypeError(f'`path` must be the path of a run\'s folder, got {path!r}. Write `load("runs/mine")`.')
     path = Path(path)
     real = working_dtype(dtype)
@@ -68,14 +69,14 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
         if name is None:
             where = config["problem"].get("file")
             raise ValueError(
-                f"The run in `{path}` was trained for a problem of yours{f' ({where})' if where else ''}; no code is stored with a "
-                "run. Hand the problem over: `load(path, problem)`."
+                f"The run in `{path}` was trained for a problem of yours{f' ({where})' if where else ''}; no code is "
+                "stored with a run. Hand the problem over: `load(path, problem)`."
             )
         problem = preset(name)
     recipe = check_recipe(from_dict(config["recipe"], path / CONFIG), problem)
     compare(problem, config, path)
-    # Shapes alone, without memory: a forged recipe must not be able to ask for any. In the precision of the file, whatever that of
-    # the session.
+    # Shapes alone, without memory: a forged recipe must not be able to ask for any. In the precision of the file,
+    # whatever that of the session.
     with double_precision():
         shape = shape_of(problem, np.dtype(recipe.dtype))
         sizes = jax.ShapeDtypeStruct((shape.channels + shape.scalars,), np.dtype(recipe.dtype))
@@ -86,8 +87,8 @@ def read(path: str | Path, problem: Problem | None = None, *, dtype: str | None 
     expected = {name: (np.dtype(leaf.dtype), tuple(leaf.shape)) for name, leaf in names.items()}
     if config["status"] == "training" and not (path / WEIGHTS).exists():
         raise FileNotFoundError(
-            f"The run in `{path}` was interrupted before a step was finished: it has no {WEIGHTS} yet. Continue it with "
-            f"{continuation(path)}."
+            f"The run in `{path}` was interrupted before a step was finished: it has no {WEIGHTS} yet. Continue it "
+            f"with {continuation(path)}."
         )
     arrays, _ = load_arrays(path / WEIGHTS, expected)
     wrong = [name for name, array in arrays.items() if not np.all(np.isfinite(array))]

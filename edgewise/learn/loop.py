@@ -1,4 +1,4 @@
-"""The loop of one training run: steps, looks at members that are not trained on, what is written down, and why it ends."""
+"""The loop of a training run: steps, looks at the validation members, what is written down, and why it ends."""
 
 import datetime
 import logging
@@ -34,7 +34,7 @@ SAVE_EVERY = 10.0
 
 
 class Run:
-    """From its start, or from where a folder has it, to an operator."""
+    """Runs from the start, or from the state in a folder, to an operator."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Run:
         return operator
 
     def _advance(self) -> None:
-        """A few steps; taken back if they diverged."""
+        """Makes a few steps, and takes them back if they diverged."""
         before = self.state
         count = min(self.recipe.optimiser.check_every, self.recipe.optimiser.steps - self.step)
         state = self.training.advance(before, self.step, count)
@@ -128,7 +128,8 @@ class Run:
         validation = self.recipe.validation
         if self.retries > RETRIES:
             words = (
-                f"diverged at step {self.step}, also with steps {2**RETRIES} times smaller; the weights are the best before that, "
+                f"diverged at step {self.step}, also with steps {2**RETRIES} times smaller; the weights are the best "
+                "before that, "
                 f'with a relative misfit of {self.best_error:.1e}. Lower `optimiser.rate`, or use `recipe="default"`'
             )
             return FitResult("diverged", words)
@@ -143,8 +144,9 @@ class Run:
         return None
 
     def _stands_still(self) -> bool:
-        """Whether it has arrived: for two looks neither the loss nor the misfit fell by a tenth. Gauss-Newton also where a step that
-        was taken, not refused, changed nothing: steps that gain nothing are the dearest, they try every damping.
+        """Whether it has arrived: for two looks neither the loss nor the misfit fell by a tenth. Gauss-Newton also
+        where a step that was taken, not refused, changed nothing: steps that gain nothing are the dearest, they try
+        every damping.
         """
         is_conjugate = self.recipe.optimiser.name == "conjugate-gradients"
         # Poles may rest for a while before they find their places.
@@ -163,8 +165,8 @@ class Run:
     def _verdict(self, why: str) -> FitResult:
         tol = self.recipe.validation.tol
         seen = (
-            f"the boundary equation holds to {self.best_error:.1e} (relative) on members it was not trained on, expected {tol:.0e} "
-            f"or less; ended after {counted(self.step, 'step')}: {why}"
+            f"the boundary equation holds to {self.best_error:.1e} (relative) on members it was not trained on, "
+            f"expected {tol:.0e} or less; ended after {counted(self.step, 'step')}: {why}"
         )
         if self.best_error <= tol:
             return FitResult("converged", f"converged: {seen}")

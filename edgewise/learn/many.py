@@ -9,31 +9,23 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.base.precision import complex_dtype
-from edgewise.base.ranges import Interval
 from edgewise.learn import stochastic
-from edgewise.learn.collocation import (
-    Values,
-    conditioned,
-    conditioned_systems,
-    conditioner,
-    equation,
-    rule_on,
-    training_members,
-)
+from edgewise.learn.collocation import Values, conditioned, conditioned_systems, conditioner, equation, training_members
 from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.modal import Modal
 from edgewise.learn.optimisers import State, parts
 from edgewise.learn.recipes import Recipe
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
-# Of a step.
+# The longest step.
 LONGEST = 1.0
 # Members by which the sizes of unknowns and residuals are known.
 SIZED_BY = 64
 
 
 class ManyTraining(AbstractTraining):
-    """Every step draws members from the box and, of each, random combinations of the rows of its equation.
+    """Every step draws members from the box and, for each, random combinations of the rows of its equation.
 
     The equation is near the identity, so that few combinations of many members say more than all rows of few.
     """
@@ -41,7 +33,7 @@ class ManyTraining(AbstractTraining):
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         dtype = np.dtype(recipe.dtype)
         members = training_members(problem.parameters, SIZED_BY, dtype, recipe.network.octaves)
-        self.rule = rule_on(problem.family, recipe.collocation.nodes)
+        self.rule = rule_for(problem.family, recipe.collocation.nodes)
         super().__init__(problem, recipe, seed, conditioned_systems(problem, self.rule, members, SIZED_BY, dtype))
         self._steps = eqx.filter_jit(self._scan)
 
@@ -63,15 +55,14 @@ class ManyTraining(AbstractTraining):
         return jax.lax.scan(one, state, first + jnp.arange(count))[0]
 
     def _look(self, weights: Array, key: Array) -> stochastic.Linearised:
-        """The members that this step draws: of all rows together the mean square, relative to the data.
+        """The mean square residual of the rows that this step draws, relative to the data.
 
         Where the network is linear in numbers of the data, every row has such numbers of its own, which costs nothing.
         """
         count, targets = self.recipe.collocation.members, self.recipe.collocation.targets
         shape_key, data_key, mix_key = jax.random.split(key, 3)
         members = self._sample(shape_key, count)
-        network = self.network(weights)
-        assert isinstance(network, Modal), "see `check_recipe`"
+        network: Any = self.network(weights)
         drawn = self._sample(data_key, count * targets)
         data = {name: drawn[name].reshape(count, targets, *drawn[name].shape[1:]) for name in network.amounts.names}
 
@@ -93,11 +84,8 @@ class ManyTraining(AbstractTraining):
         """Members of the box: one half evenly, the other denser to the ends of intervals, where a network errs most."""
         drawn = self.problem.parameters.sample(key, count)
         for name, spec in self.problem.parameters.specs:
-            if isinstance(spec, Interval):
-                low, high = jnp.asarray(spec.low, float), jnp.asarray(spec.high, float)
-                share = (drawn[name] - low) / jnp.where(high > low, high - low, 1)
-                ends = low + (high - low) * (1 - jnp.cos(np.pi * share)) / 2
-                drawn[name] = jnp.where((jnp.arange(count) % 2).reshape(-1, *[1] * len(spec.shape)), ends, drawn[name])
+            second = (jnp.arange(count) % 2).reshape(-1, *[1] * len(spec.shape))
+            drawn[name] = jnp.where(second, spec.toward_ends(drawn[name]), drawn[name])
         return {name: value.astype(self.dtype) for name, value in drawn.items()}
 
     def _rhs(self, parameters: Values) -> Float[Array, " rows"]:
@@ -126,9 +114,10 @@ def _layers(
 def _linearised(
     residual: Float[Array, "m r"], seen: tuple[Array, ...], slopes: tuple[Array, ...], unravel: Any
 ) -> stochastic.Linearised:
-    """Of a layer z = W a + b the derivative in W is (∂r/∂z) aᵀ: products of a and of ∂r/∂z are all that a step needs.
+    """For a layer z = W a + b the derivative in W is (∂r/∂z) aᵀ, so that a and ∂r/∂z are all that a step needs.
 
-    The Jacobian itself would have a column for every weight; J Jᵀ is made layer by layer, (a·a' + 1) times (∂r/∂z)(∂r/∂z)'ᵀ.
+    The Jacobian itself would have a column for every weight; J Jᵀ is made layer by layer, (a·a' + 1) times
+    (∂r/∂z)(∂r/∂z)'ᵀ.
     """
     members, targets = residual.shape
     rows = members * targets

@@ -19,20 +19,20 @@ from edgewise.learn.networks import ACTIVATIONS, Output
 from edgewise.learn.spectral import AbstractSpectral
 from edgewise.learn.wrapped import trace_of
 
-# Of the last layer's first weights, beside those that keep the size of what passes through.
+# The size of the last layer's first weights, relative to those that keep the size of what passes through.
 START = 0.1
 
 
 class Modal(AbstractSpectral):
     """Σ_j g_j Σ_m c_jm(parameters) φ_m(s): a perceptron gives the coefficients of the harmonics φ_m.
 
-    It works once for a member, not once for a node. The numbers g in which the answer is linear multiply, so that it is linear
-    in them whatever the weights. For a plane wave the sum is multiplied by its phase; where its direction is a parameter, the
-    perceptron sees the body in the wave's frame, and the harmonics are of s - α.
+    It works once for a member, not once for a node. The numbers g in which the answer is linear multiply, so that it is
+    linear in them whatever the weights. For a plane wave the sum is multiplied by its phase; where its direction is a
+    parameter, the perceptron sees the body in the wave's frame, and the harmonics are of s - α.
     """
 
     inputs: ParameterInputs | WaveFrame
-    """Of the parameters that no g is made of."""
+    """The parameters that no multiplier is made of."""
     sight: Harmonics
     weights: tuple[Float[Array, "..."], ...]
     biases: tuple[Float[Array, "..."], ...]
@@ -68,13 +68,14 @@ class Modal(AbstractSpectral):
 
     @property
     def count(self) -> int:
-        """How many real numbers describe one answer: the density and the scalars of a member."""
+        """The number of real numbers of one answer: the density and the scalars of a member."""
         return self.output.count * self.sight.size + self.output.scalar_count
 
     def coefficients(
         self, parameters: Mapping[str, Any], shifts: tuple[Array, ...] | None = None
     ) -> tuple[Float[Array, "g count"], tuple[Array, ...]]:
-        """The real numbers of each answer of one member, and what each layer saw; `shifts` are added to what each layer gives."""
+        """The real coefficients of one member's answers, and each layer's inputs; `shifts` are added to each layer's
+        outputs."""
         dtype = self.biases[0].dtype
         x = self.inputs.vector(parameters).astype(dtype)
         seen = []
@@ -95,7 +96,8 @@ class Modal(AbstractSpectral):
         return None if self.wave is None else trace_of(self.wave, nodes, parameters)
 
     def basis(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, "unknowns count"]:
-        """What one of each of the real numbers makes of the unknowns of the equation: channel by channel, then the scalars."""
+        """The matrix from the network's real coefficients to the unknowns of the equation, channel by channel, then
+        scalars."""
         harmonics = self._turned(jax.vmap(self.features)(nodes).astype(self.biases[0].dtype), parameters)
         factor = self.factor(nodes, parameters)
         harmonics = harmonics if factor is None else harmonics * factor[:, None]
@@ -110,7 +112,7 @@ class Modal(AbstractSpectral):
     def _turned(
         self, harmonics: Inexact[Array, "n f"], parameters: Mapping[str, Any], back: bool = False
     ) -> Inexact[Array, "n f"]:
-        """Harmonics, or their coefficients, of the coordinate that starts where the wave goes."""
+        """Harmonics, or their coefficients, of the coordinate that starts in the direction of the wave."""
         if not isinstance(self.inputs, WaveFrame):
             return harmonics
         by_curve = harmonics.reshape(len(harmonics), self.sight.curves, -1)

@@ -1,7 +1,6 @@
-"""Which parameters multiply what is learned: of those that nothing but the data depends on."""
+"""Finds the parameters that enter only the boundary data, and linearly: the solution is then linear in them."""
 
 import dataclasses
-import math
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +8,12 @@ import numpy as np
 
 from edgewise.base.named import names_in
 from edgewise.base.precision import double_precision
-from edgewise.base.ranges import Angle, Interval
 from edgewise.learn.amounts import Chebyshev, Superposition
-from edgewise.learn.collocation import Values, rule_on
+from edgewise.learn.collocation import Values
 from edgewise.learn.remembered import remembered
-from edgewise.potentials import AbstractWave, BoundaryValues
+from edgewise.potentials import BoundaryValues
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
 # Nodes at which data are looked at: data that vanish at all of them have waves that a boundary hardly resolves.
 NODES = 46
@@ -27,21 +26,21 @@ ROUNDING = 1e-12
 
 
 def data_names(problem: Problem) -> tuple[str, ...]:
-    """Parameters that no equation depends on: members that differ in nothing else share one."""
+    """Parameters that the equation does not depend on: members that differ in nothing else share its matrix."""
     shaping = names_in((problem.family, problem.representation, problem.condition, problem.at_infinity))
     return tuple(name for name in problem.parameters.names if name not in shaping)
 
 
 @remembered
 def linear_names(problem: Problem) -> tuple[str, ...]:
-    """Parameters that nothing but the data depends on, and the data linearly: the answer is linear in them too.
+    """Parameters that enter only the data, and linearly: the solution is then linear in them too.
 
-    Whether it is so is seen from values at some points: all such parameters together, or else all but one, or one of them alone.
+    Linearity is tested by values at some points: for all such parameters together, for all but one, or for one alone.
     """
     # A charge at infinity stays when the data vanish.
-    if isinstance(problem.data, AbstractWave) or problem.at_infinity is not None:
+    if problem.data.is_wave or problem.at_infinity is not None:
         return ()
-    names = tuple(name for name in _asked_for(problem) if isinstance(dict(problem.parameters.specs)[name], Interval))
+    names = tuple(name for name in _asked_for(problem) if dict(problem.parameters.specs)[name].is_linear)
     but_one = (tuple(name for name in names if name != other) for other in names)
     alternatives = (names, *but_one, *((name,) for name in names))
     # An operator must look the same in sessions of either precision.
@@ -51,9 +50,9 @@ def linear_names(problem: Problem) -> tuple[str, ...]:
 
 @remembered
 def superposition(problem: Problem) -> Superposition:
-    """The numbers in which the answer is linear, made of parameters that nothing but the data depends on."""
+    """The multipliers, made of parameters that enter only the data."""
     linear = linear_names(problem)
-    numbers = sum(math.prod(spec.shape) for name, spec in problem.parameters.specs if name in linear)
+    numbers = sum(spec.axes for name, spec in problem.parameters.specs if name in linear)
     around, orders = _turned_by(problem, linear)
     asked = _asked_for(problem)
     return Superposition(
@@ -68,15 +67,16 @@ def superposition(problem: Problem) -> Superposition:
 
 @remembered
 def polynomials(problem: Problem) -> Chebyshev | None:
-    """Of the number that nothing but the data depends on, and they by the most polynomials, if these are not too many."""
-    if problem.family.dim == 3:
+    """Polynomials of the parameter that enters only the data and needs the most of them, if these are not too many."""
+    if problem.family.in_space:
         return None
     specs = dict(problem.parameters.specs)
     found = []
     for name in data_names(problem):
         spec = specs[name]
-        if isinstance(spec, Interval) and not spec.shape and np.max(spec.high) > np.min(spec.low):
-            more = Chebyshev(name, float(np.min(spec.low)), float(np.max(spec.high)), HIGHEST_POLYNOMIAL + 8)
+        low, high = spec.bounds
+        if spec.is_linear and not spec.shape and high > low:
+            more = Chebyshev(name, low, high, HIGHEST_POLYNOMIAL + 8)
             found.append(dataclasses.replace(more, highest=_highest_of(problem, more)))
     return max(
         (one for one in found if 0 < one.highest <= HIGHEST_POLYNOMIAL), key=lambda one: one.highest, default=None
@@ -84,8 +84,8 @@ def polynomials(problem: Problem) -> Chebyshev | None:
 
 
 def _highest_of(problem: Problem, every: Chebyshev) -> int:
-    """The highest of these polynomials that the data have to ten digits, on some members; the last where they are not finite."""
-    rule = rule_on(problem.family, NODES)
+    """The highest polynomial in the data to ten digits, over some members; the last where data are not finite."""
+    rule = rule_for(problem.family, NODES)
     # An operator must look the same in sessions of either precision.
     with double_precision():
         draws = problem.parameters.extremes(jax.random.key(0), 6)
@@ -102,27 +102,23 @@ def _highest_of(problem: Problem, every: Chebyshev) -> int:
 
 
 def _asked_for(problem: Problem) -> tuple[str, ...]:
-    """Parameters that the data depend on, and nothing else."""
+    """Parameters that enter the data and nothing else."""
     return tuple(name for name in data_names(problem) if name in names_in(problem.data))
 
 
 def _turned_by(problem: Problem, linear: tuple[str, ...]) -> tuple[str | None, tuple[int, ...]]:
-    """A number that nothing but the data depends on, and they as a trigonometric polynomial; and its orders."""
+    """A number that enters only the data, and as a trigonometric polynomial; and the orders of that."""
     nothing = None, (0,)
-    if isinstance(problem.data, AbstractWave) or problem.family.dim == 3 or problem.at_infinity is not None:
+    if problem.data.is_wave or problem.family.in_space or problem.at_infinity is not None:
         return nothing
     specs = dict(problem.parameters.specs)
-    numbers = [
-        name
-        for name in _asked_for(problem)
-        if name not in linear and not specs[name].shape and isinstance(specs[name], Angle | Interval)
-    ]
+    numbers = [name for name in _asked_for(problem) if name not in linear and not specs[name].shape]
     found = [(name, orders) for name in numbers for orders in [_orders_of(problem, name)] if orders]
     return max(found, key=lambda one: max(one[1]), default=nothing)
 
 
 def _orders_of(problem: Problem, name: str) -> tuple[int, ...]:
-    """The harmonics of this number that the data have; none where they are too many, or no such sum.
+    """The harmonics of this number in the data; none where they are too many, or the data are no such polynomial.
 
     Found from values all the way round, of which the box may have a part, and compared with values in the box.
     """
@@ -145,10 +141,10 @@ def _orders_of(problem: Problem, name: str) -> tuple[int, ...]:
 
 
 def _seen(problem: Problem, name: str, angles: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of one member the data at all these values of a number; some values in the box, and the data at those."""
+    """One member's data at these values of a number, and some values of it in the box with the data there."""
     draws = problem.parameters.sample(jax.random.key(key), 6)
     draw = {other: value[0] for other, value in draws.items()}
-    boundary = rule_on(problem.family, NODES).place(problem.family, draw, np.dtype(float))
+    boundary = rule_for(problem.family, NODES).place(problem.family, draw, np.dtype(float))
 
     def at(numbers: np.ndarray) -> np.ndarray:
         found = jax.vmap(lambda number: problem.data_on(boundary, draw | {name: number}))(jnp.asarray(numbers))
@@ -162,7 +158,7 @@ def _is_linear(problem: Problem, names: tuple[str, ...]) -> bool:
     first, second, third = (
         {name: value[0] for name, value in problem.parameters.sample(jax.random.key(i), 1).items()} for i in range(3)
     )
-    boundary = rule_on(problem.family, NODES).place(problem.family, first, np.dtype(float))
+    boundary = rule_for(problem.family, NODES).place(problem.family, first, np.dtype(float))
 
     def data(values: Values) -> np.ndarray:
         return np.asarray(problem.data_on(boundary, first | values))

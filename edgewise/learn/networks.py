@@ -44,8 +44,8 @@ def xavier(fan_in: int, fan_out: int, dtype: Any, key: PRNGKeyArray) -> Float[Ar
 class AbstractNetwork(eqx.Module):
     """A code for every member, features for every node, and what both together give.
 
-    In three steps, so that a batch encodes each member once, and a network that sees the boundary coordinate computes its
-    features once for all members.
+    In three steps, so that a batch encodes each member once, and a network that sees the boundary coordinate computes
+    its features once for all members.
     """
 
     @property
@@ -58,7 +58,7 @@ class AbstractNetwork(eqx.Module):
         """The member as the decoder sees it."""
 
     def encode_many(self, members: Mapping[str, Array], count: int) -> Any:
-        """The same of `count` members, whose parameters have an axis in front."""
+        """The codes of `count` members along a first axis."""
         return jax.vmap(self.encode, axis_size=count)(members)
 
     @abc.abstractmethod
@@ -74,7 +74,7 @@ class AbstractNetwork(eqx.Module):
         """The coefficients of the polynomial that the field has beside its layers."""
 
     def factor(self, nodes: Boundary, parameters: Mapping[str, Any]) -> Inexact[Array, " n"] | None:
-        """What is known beforehand of the unknowns at nodes, and multiplies what is decoded; None where nothing is."""
+        """The known factor of the unknowns at nodes, which multiplies what is decoded; None where there is none."""
         return None
 
 
@@ -82,7 +82,7 @@ class Output(eqx.Module):
     """Real numbers of a network, in the unknowns' own size, joined to complex ones where the unknowns are complex."""
 
     size: Fixed
-    """Of each channel, then of each scalar."""
+    """The size of each channel, then of each scalar."""
     channels: int = eqx.field(static=True)
     is_complex: bool = eqx.field(static=True)
 
@@ -108,10 +108,11 @@ class Output(eqx.Module):
 
 
 class Nomad(AbstractNetwork):
-    """Encoder on the parameters, decoder on its code and the features together, nonlinear in both (the paper's network).
+    """Encoder on the parameters, decoder on its code and the features together, nonlinear in both (the paper's
+    network).
 
-    The first layer of the decoder is split into the part that sees the code and the part that sees the features: a member
-    pays for the one, a node for the other, and a pair of them for what follows.
+    The first layer of the decoder is split into the part that sees the code and the part that sees the features: a
+    member pays for the one, a node for the other, and a pair of them for what follows.
 
     Reference: J. Seidman, G. Kissas, P. Perdikaris and G. Pappas, "NOMAD", NeurIPS 2022.
     """
@@ -171,9 +172,9 @@ class Nomad(AbstractNetwork):
 class DeepONet(AbstractNetwork):
     """Σ_j b_j(parameters) τ_j(node): a branch and a trunk, joined linearly.
 
-    Branch and trunk are each a linear map of fixed functions (polynomials of the parameters; features of the node) plus a
-    perceptron. At the start the first b_j are the polynomials themselves and τ = 0: the first step of Gauss and Newton
-    is then a linear least-squares problem in a good basis, and what follows bends it.
+    Branch and trunk are each a linear map of fixed functions (polynomials of the parameters; features of the node) plus
+    a perceptron. At the start the first b_j are the polynomials themselves and τ = 0: the first step of Gauss and
+    Newton is then a linear least-squares problem in a good basis, and what follows bends it.
 
     Reference: L. Lu, P. Jin, G. Pang, Z. Zhang and G. Karniadakis, "DeepONet", Nature Machine Intelligence 2021.
     """
@@ -243,7 +244,7 @@ class DeepONet(AbstractNetwork):
 def unknowns(
     network: AbstractNetwork, nodes: Boundary, parameters: Mapping[str, Any], code: Any = None
 ) -> Inexact[Array, " cn+p"]:
-    """What the boundary equation of one member is solved for: channel by channel at the nodes, then the scalars.
+    """The unknowns of one member's boundary equation: channel by channel at the nodes, then the scalars.
 
     Arguments:
         code: Of the member, where it is known already.
@@ -256,7 +257,7 @@ def unknowns(
 def times_factor(
     network: AbstractNetwork, values: Inexact[Array, "n ..."], nodes: Boundary, parameters: Mapping[str, Any]
 ) -> Inexact[Array, "n ..."]:
-    """What was decoded at the nodes, times what is known beforehand."""
+    """The decoded values at the nodes, times the factor that is known beforehand."""
     factor = network.factor(nodes, parameters)
     if factor is None:
         return values
@@ -270,9 +271,9 @@ def joined(values: Inexact[Array, "n channels"], scalars: Inexact[Array, " p"]) 
 
 def split_trainable(network: AbstractNetwork) -> tuple[AbstractNetwork, AbstractNetwork]:
     """What training changes, and the rest; `equinox.combine` joins them."""
-    spec = jax.tree_util.tree_map(
-        lambda node: not isinstance(node, Fixed) and eqx.is_inexact_array(node),
-        network,
-        is_leaf=lambda node: isinstance(node, Fixed),
-    )
+
+    def is_fixed(node: Any) -> bool:
+        return isinstance(node, Fixed)
+
+    spec = jax.tree_util.tree_map(eqx.is_inexact_array, network, is_leaf=is_fixed)
     return eqx.partition(network, spec)

@@ -1,9 +1,10 @@
-"""Which parameters a network had better see by their logarithm.
+"""Finds the parameters that a network should see by their logarithm.
 
-A density is analytic in a Robin coefficient h > 0, a gap or an aspect, but often singular at 0. Polynomials in the parameter
-then converge slowly, the slower the smaller its low end is beside the high one; in its logarithm 0 is infinitely far away.
-Of h in [0.1, 10] on an ellipse, polynomials of degree 11 leave a quarter of the data, those of log h 2e-6. Where a parameter
-acts otherwise, an angle by which a body is turned, the logarithm is the worse choice: so it is tried.
+A density is analytic in a Robin coefficient h > 0, a gap or an aspect, but often singular at 0. Polynomials in the
+parameter then converge slowly, the slower the smaller its low end is beside the high one; in its logarithm 0 is
+infinitely far away. Of h in [0.1, 10] on an ellipse, polynomials of degree 11 leave a quarter of the data, those of log
+h 2e-6. Where a parameter acts otherwise, an angle by which a body is turned, the logarithm is the worse choice: so it
+is tried.
 """
 
 from typing import Any
@@ -15,14 +16,13 @@ import scipy.linalg
 from jaxtyping import Inexact
 
 from edgewise.base.named import names_in
-from edgewise.base.ranges import Interval
-from edgewise.kernels import Helmholtz
-from edgewise.learn.collocation import System, conditioned_systems, rule_on, training_members
+from edgewise.learn.collocation import System, conditioned_systems, training_members
 from edgewise.learn.inputs import ParameterInputs, number_of_terms
 from edgewise.learn.multiplied import superposition
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
-# Of the ends of an interval: below it the two ways hardly differ.
+# The least ratio of the ends of an interval: below it the two ways hardly differ.
 LEAST_RATIO = 4.0
 # A logarithm is taken where it leaves less than this share of the misfit.
 SHARE = 0.5
@@ -33,10 +33,10 @@ ROUNDING = 1e-12
 
 
 def by_octaves(problem: Problem) -> tuple[str, ...]:
-    """Names of the parameters whose logarithm serves better, each tried by itself.
+    """Names of the parameters for which the logarithm serves better, each tried by itself.
 
-    Trained and compared is the linear part of a network, polynomials of the parameters with a density at a few nodes for each,
-    by least squares of the residual: nothing is solved for labels.
+    Trained and compared is the linear part of a network, polynomials of the parameters with a density at a few nodes
+    for each, by least squares of the residual: nothing is solved for labels.
     """
     candidates = _candidates(problem)
     if not candidates:
@@ -54,7 +54,7 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
     # What only multiplies the answer is the same for all.
     members |= {name: jnp.broadcast_to(members[name][0], members[name].shape) for name in multiplying}
     every = sum(len(draw[candidates[0]]) for draw in draws)
-    systems = conditioned_systems(problem, rule_on(problem.family, NODES), members, every, dtype)
+    systems = conditioned_systems(problem, rule_for(problem.family, NODES), members, every, dtype)
     systems = jax.tree_util.tree_map(_precise, systems)
     largest = np.max(np.abs(systems.rhs))
     if not (np.all(np.isfinite(systems.matrix)) and 0 < largest < np.inf):
@@ -76,22 +76,16 @@ def by_octaves(problem: Problem) -> tuple[str, ...]:
 
 
 def _candidates(problem: Problem) -> tuple[str, ...]:
-    """Positive numbers over a wide range that shape the boundary or its condition; the phase of waves turns with a length itself."""
-    if isinstance(problem.representation.kernel, Helmholtz):
+    """Positive parameters of a wide range that shape the boundary or its condition, unless there are waves, whose phase
+    is linear in a length."""
+    if problem.representation.kernel.oscillates:
         return ()
     shaping = names_in((problem.family, problem.condition))
-    return tuple(
-        name
-        for name, spec in problem.parameters.specs
-        if name in shaping
-        and isinstance(spec, Interval)
-        and np.min(spec.low) > 0
-        and np.max(np.asarray(spec.high) / np.asarray(spec.low)) >= LEAST_RATIO
-    )
+    return tuple(name for name, spec in problem.parameters.specs if name in shaping and spec.ratio >= LEAST_RATIO)
 
 
 def _precise(leaf: Any) -> np.ndarray:
-    """Normal equations square a condition: in double precision, whatever that of the members."""
+    """In double precision, whatever that of the members: normal equations square a condition number."""
     array = np.asarray(leaf)
     return array.astype(complex if np.iscomplexobj(array) else float)
 
@@ -101,7 +95,7 @@ def _part(systems: System, members: slice) -> System:
 
 
 def _fitted(inputs: ParameterInputs, systems: System) -> Inexact[np.ndarray, "terms unknowns"]:
-    """Unknowns at the nodes for every polynomial, by the normal equations: those of a member are products of two factors."""
+    """Unknowns at the nodes for every polynomial, by normal equations: for each member a product of two factors."""
     seen = np.asarray(jax.vmap(inputs.polynomials)(systems.parameters))
     matrix, rhs = systems.matrix, systems.rhs
     terms, unknowns = seen.shape[1], matrix.shape[2]

@@ -1,7 +1,6 @@
 """`Operator`: a trained network that answers with the solution of any member."""
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from edgewise.base.files import is_path
 from edgewise.base.html import html
 from edgewise.base.precision import is_concrete
 from edgewise.base.result import Code, Result
-from edgewise.geometry import Boundary
-from edgewise.learn.collocation import rule_on
 from edgewise.learn.density import NeuralDensity, Reading
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.runs import describe, named_arrays, save_run
 from edgewise.learn.tolerance import within
-from edgewise.potentials import Neumann, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.quadrature import AbstractQuadrature, rule_for
 from edgewise.solution import Solution
+from edgewise.solving.systems import Answer
 from edgewise.solving.validation import Values, check_curves, check_numbers
 from edgewise.solving.validation_space import check_surfaces
 
@@ -49,8 +47,8 @@ class FitResult:
 class Operator:
     """The solution operator of a problem: parameters in, `Solution` out.
 
-    A call without `tol` evaluates the network on the boundary and nothing else: no solve, no application of the equation, no look
-    at the boundary data. A leading axis on any parameter makes a batch.
+    A call without `tol` evaluates the network on the boundary and nothing else: no solve, no application of the
+    equation, no look at the boundary data. A leading axis on any parameter makes a batch.
     """
 
     problem: Problem
@@ -71,9 +69,11 @@ class Operator:
         """The solution of one member, or of a batch.
 
         Arguments:
-            tol: The error that is allowed, in the unit of the field. Where the estimate of the network's answer is above it, the
+            tol: The error that is allowed, in the unit of the field. Where the estimate of the network's answer is
+                above it, the
                 answer is refined until it is below; `stats` says where (`refined`), and the estimates (`error`).
-            extrapolate: Allows parameters outside the box it was trained on. `result` says so, and `error_estimate()` how wrong
+            extrapolate: Allows parameters outside the box it was trained on. `result` says so, and `error_estimate()`
+                how wrong
                 the answer is there.
         """
         self.problem.parameters.check_named(unnamed, "operator(")
@@ -102,7 +102,7 @@ class Operator:
         Arguments:
             overwrite: Allows the folder to hold a run already, which is replaced.
         """
-        if not isinstance(path, str | os.PathLike):
+        if not is_path(path):
             raise TypeError(f'`save` takes the folder to write, got {path!r}. Write `operator.save("runs/mine")`.')
         config = describe(self.problem, self.recipe, self.seed, self.origin) | self.ending
         save_run(Path(path), config, named_arrays(self.network, self.recipe.dtype), self.history, overwrite)
@@ -116,7 +116,7 @@ class Operator:
     def quadrature(self) -> AbstractQuadrature:
         """The rule that the density is read with: finer than that of training."""
         nodes = self.recipe.validation.nodes
-        return Duffy(nodes) if self.problem.family.dim == 3 else rule_on(self.problem.family, nodes)
+        return rule_for(self.problem.family, nodes)
 
     def _repr_html_(self) -> str:
         return html(self)
@@ -124,9 +124,6 @@ class Operator:
     def __repr__(self) -> str:
         names = ", ".join(self.problem.parameters.names)
         return f"Operator({names}) by recipe {self.recipe.name!r}: {self.result}"
-
-
-Parts = tuple[NeuralDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
 
 
 @eqx.filter_jit
@@ -137,7 +134,7 @@ def _read(
     values: dict[str, Array],
     count: int,
     code: Array,
-) -> Parts:
+) -> Answer:
     dtype = network_dtype(network)
     reading = Reading(network, rule, problem.family, dtype)
 
@@ -153,12 +150,12 @@ def _read(
     stats = {
         "num_nodes": jnp.full(count, boundary.s.shape[1]),
         # The mean that is taken from an interior Neumann solution is an integral of its layer over the boundary.
-        "applications": jnp.full(count, int(isinstance(problem.condition, Neumann) and problem.side == "interior")),
+        "applications": jnp.full(count, int(not problem.condition.takes_value and problem.side == "interior")),
     }
     inside = problem.parameters.holds(values, count)
     result = Result(jnp.where(inside, code, jnp.maximum(code, Code.OUTSIDE)), jnp.zeros(count, int))
-    rules = jax.vmap(lambda _: rule)(jnp.arange(count))
-    return NeuralDensity(s, density, values, network, problem), boundary, strengths, rules, result, stats
+    density = NeuralDensity(s, density, values, network, problem)
+    return Answer(density, boundary, strengths, rule, result, stats)
 
 
 def in_precision(network: AbstractNetwork, dtype: Any) -> AbstractNetwork:

@@ -20,16 +20,14 @@ from edgewise.quadrature import AbstractQuadrature
 State = dict[str, Array]
 """What an optimiser carries from one step to the next: `weights`, flat, and numbers of its own."""
 
-# Steps are tried with λ times each of these in turn, until one leaves at most this share of the loss; else the best counts.
-# The smallest are for the first step alone, which a DeepONet begins with nothing in its trunk: the residual is then linear in all
-# that changes it, and only rounding asks for a λ. Plates, whose equation is badly conditioned, are lost by a first step with more.
+# Steps are tried with λ times each of these, until one leaves at most this share of the loss; else the best counts.
 TRIALS = (1e-10, 1e-8, 1e-2, 1e-1, 1.0, 10.0)
 USUAL = 2
 ENOUGH = 0.1
 # Where none of them made the residual smaller, λ is multiplied by this.
 RETREAT = 100.0
-# Numbers of a Jacobian beyond which it is not stored, how many times it is then applied for one step at most, and by how much
-# the slope must have fallen before.
+# Numbers of a Jacobian beyond which it is not stored, how many times it is then applied for one step at most, and by
+# how much the slope must have fallen before.
 MOST_NUMBERS = 2**26
 ITERATIONS, SETTLED = 150, 1e-4
 # λ below which the arithmetic of the normal equations is all that limits a step.
@@ -50,10 +48,10 @@ def gauss_newton_step(
     units: Array,
     place: tuple[AbstractQuadrature, AbstractFamily],
 ) -> State:
-    """One step d = -(JᵀJ + λ)⁻¹ Jᵀ r, in the smaller of the spaces of weights and of residuals; by iteration where J is large.
+    """One step d = -(JᵀJ + λ)⁻¹ Jᵀ r, in the space of weights or of residuals, the smaller; by iteration if J is large.
 
-    `units` divides the rows, so that the residual is relative; `place` is the rule and the family that the nodes are of. A step
-    that does not make the residual smaller is not taken.
+    `units` divides the rows, so that the residual is relative; `place` is the rule and the family that the nodes are
+    of. A step that does not make the residual smaller is not taken.
     """
     weights, damping = state["weights"], state["damping"]
 
@@ -112,7 +110,7 @@ def _eliminated(jacobian: Array, r: Array) -> Callable[[Array], Array]:
 
 
 def _iterated(residual: Callable[[Array], Array], weights: Array, r: Array) -> Callable[[Array], Array]:
-    """The step as a function of λ, by conjugate gradients on the normal equations: the Jacobian is applied, never stored."""
+    """The step as a function of λ, by conjugate gradients on the normal equations: J is applied, never stored."""
     _, forward = jax.linearize(residual, weights)
     transposed = jax.linear_transpose(forward, weights)
 
@@ -143,17 +141,18 @@ def _iterated(residual: Callable[[Array], Array], weights: Array, r: Array) -> C
 
 
 def stacked(rows: Inexact[Array, "m rows ..."]) -> Float[Array, "all ..."]:
-    """The rows of all members under each other, real and imaginary parts apart."""
+    """The rows of all members stacked, real and imaginary parts apart."""
     return parts(rows.reshape(-1, *rows.shape[2:]))
 
 
 def parts(rows: Inexact[Array, "rows ..."]) -> Float[Array, "all ..."]:
-    """Real and imaginary parts of all rows, under each other."""
+    """Real and imaginary parts of all rows, stacked."""
     return jnp.concatenate([rows.real, rows.imag]) if jnp.iscomplexobj(rows) else rows
 
 
 def _jacobian(weights: Array, rest: AbstractNetwork, unravel: Callable, systems: System) -> Inexact[Array, "m rows P"]:
-    """The derivative of every row in the weights: node by node for the network, then by the equation, which is linear."""
+    """The derivative of every row in the weights: of the network node by node, then of the equation, which is
+    linear."""
 
     def real_and_imaginary(function):
         """Reverse differentiation of complex numbers, part by part."""
@@ -186,7 +185,7 @@ def _jacobian(weights: Array, rest: AbstractNetwork, unravel: Callable, systems:
 
 
 def adam(recipe: OptimiserRecipe) -> optax.GradientTransformation:
-    """Adam with the paper's schedule: the rate falls by a factor every so many steps; and where asked to, to nothing at the end."""
+    """Adam with the paper's schedule: the rate falls by a factor every so many steps, on request to zero at the end."""
     schedule = optax.exponential_decay(recipe.rate, recipe.decay_every, recipe.decay, staircase=True)
     if not recipe.settle:
         return optax.adam(schedule)
@@ -215,8 +214,9 @@ def adam_steps(
 ) -> State:
     """`count` steps in one compiled piece; `loss(weights, step)` draws its members by the number of the step.
 
-    A loss that is not finite stops it there: the state stays as it was before that step and `lost` says so. `loss` is that of
-    the weights at the end, not of those one step before, so that a step that ruined them is seen; `least` the smallest so far.
+    A loss that is not finite stops it there: the state stays as it was before that step and `lost` says so. `loss` is
+    that of the weights at the end, not of those one step before, so that a step that ruined them is seen; `least` the
+    smallest so far.
     """
     optimiser: Any = adam(recipe)
 

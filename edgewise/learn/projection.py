@@ -1,8 +1,10 @@
-"""Training of networks that are linear but for their poles: the poles by Gauss-Newton, for each all weights at once.
+"""Variable projection for networks that are linear except for their poles: Gauss-Newton for the poles, and for each set
+of poles all weights at once.
 
-What the equations of a member ask of the density of order m is a least-squares problem for few coefficients, one for every
-harmonic of the wave's direction, and all that training needs of its rows K and right-hand sides y are KᴴK, Kᴴy and |y|². The
-weights for given poles solve normal equations; the poles take Gauss-Newton steps of what is left (variable projection).
+What the equations of a member ask of the density of order m is a least-squares problem for few coefficients, one for
+every harmonic of the wave's direction, and all that training needs of its rows K and right-hand sides y are KᴴK, Kᴴy
+and |y|². The weights for given poles solve normal equations; the poles take Gauss-Newton steps of what is left
+(variable projection).
 """
 
 from typing import Any, NamedTuple
@@ -37,8 +39,8 @@ class Normal(NamedTuple):
 
 @eqx.filter_jit
 def reduce(network: Revolved, problem: Problem, rows: Rows, chances: Float[Array, " n"], count: int) -> Normal:
-    """Of members along a first axis of the rows, whose targets were drawn with these chances; harmonics of the direction by
-    `count` directions from pole to pole."""
+    """The normal equations of members along the first axis, from rows at targets that were drawn with these chances;
+    harmonics of the direction by `count` directions from pole to pole."""
     directions, weights = on_sphere(count)
     waves = real_harmonics(network.degree, jnp.asarray(directions)) * weights[:, None]
     first = jax.tree_util.tree_map(lambda leaf: leaf[0], rows)
@@ -47,7 +49,7 @@ def reduce(network: Revolved, problem: Problem, rows: Rows, chances: Float[Array
     order = orders(network.order)
 
     def one(rows: Rows):
-        targets = rows.member.quadrature.targets  # pyright: ignore[reportAttributeAccessIssue]
+        targets = rows.member.on.targets  # pyright: ignore[reportAttributeAccessIssue]
         seen: Boundary = jax.tree_util.tree_map(lambda leaf: leaf[targets], rows.member.boundary)
         scale = jnp.sqrt(jnp.sqrt(rows.weight) / chances[targets])
         matrix = jnp.einsum("rn,nok->rok", rows.matrix, features) * scale[:, None, None] * network.output.size.value[0]
@@ -72,10 +74,10 @@ def reduce(network: Revolved, problem: Problem, rows: Rows, chances: Float[Array
 
 @eqx.filter_jit
 def leverage(network: Revolved, nodes: Boundary) -> Float[Array, " n"]:
-    """How much each node decides of the densities that the network can make, of that order of which it decides most.
+    """Leverage score of each node, the largest over the orders m; used as sampling probability.
 
-    Targets are drawn with these chances: drawn evenly, the few nodes next to an axis or an edge would leave polynomials free
-    there.
+    Targets are drawn with these chances: drawn evenly, the few nodes next to an axis or an edge would leave polynomials
+    free there.
     """
     features = jax.vmap(network.features)(nodes) * (nodes.weight**0.25)[:, None, None]
     order = orders(network.order)
@@ -88,13 +90,13 @@ def leverage(network: Revolved, nodes: Boundary) -> Float[Array, " n"]:
 
 
 class Fit(NamedTuple):
-    """The best weights for given poles, and what is left of the residual."""
+    """The best weights for given poles, and the residual that they leave."""
 
     weights: Complex[Array, "m k j l"]
     loss: Float[Array, ""]
-    """Sum of squares over that of the right-hand sides."""
+    """The sum of squares of the residual over that of the right-hand sides."""
     residual: Float[Array, " b"]
-    """Root mean square of each member, relative."""
+    """The root mean square residual of each member, relative to the data."""
 
 
 @eqx.filter_jit
@@ -134,7 +136,8 @@ def _solve(functions: Complex[Array, "b j"], normal: Normal) -> tuple[Fit, Any]:
 def step(
     network: Revolved, parameters: dict[str, Array], normal: Normal, poles: Array, damping: Array
 ) -> tuple[Array, Array, Fit]:
-    """Poles, λ and fit after one Gauss-Newton step of the poles; where none makes the residual smaller they stay."""
+    """Poles, λ and fit after one Gauss-Newton step of the poles, which stay where no step makes the residual
+    smaller."""
     functions = functions_of(network, parameters, poles)
     fit, (basis, factors) = _solve(functions, normal)
     if not poles.size:

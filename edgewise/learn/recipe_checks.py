@@ -1,4 +1,4 @@
-"""What a recipe may not ask for, and which problems no network here could learn."""
+"""Refuses recipes whose parts do not fit a problem, and problems that no network here could learn."""
 
 from typing import Any
 
@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from edgewise.base.precision import complex_dtype
-from edgewise.base.ranges import Interval
 from edgewise.learn.building import shape_of
-from edgewise.learn.collocation import Values, rule_on
+from edgewise.learn.collocation import Values
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.recipes import Recipe, check_fields
 from edgewise.learn.space_checks import check_field_from_density, check_in_space
@@ -18,7 +17,7 @@ from edgewise.learn.turning import turning_numbers
 from edgewise.learn.waves import amounts_of
 from edgewise.potentials import LayerPair, SingleLayer, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy
+from edgewise.quadrature import rule_for
 from edgewise.quadrature.rule import sides
 
 
@@ -29,7 +28,7 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
     check_fields(recipe, "recipe")
     if recipe.collocation.rule in ("uniform", "montecarlo"):
         _check_papers_rule(recipe, problem)
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         check_in_space(recipe, problem)
     else:
         _check_on_curves(recipe)
@@ -38,8 +37,8 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
         most = recipe.collocation.nodes // 2 - 1
         if network.harmonics > most:
             raise ValueError(
-                f"`recipe.network.harmonics` is {network.harmonics}, but {recipe.collocation.nodes} nodes see at most {most}. "
-                "Take fewer harmonics, or more `collocation.nodes`."
+                f"`recipe.network.harmonics` is {network.harmonics}, but {recipe.collocation.nodes} nodes see at most "
+                f"{most}. Take fewer harmonics, or more `collocation.nodes`."
             )
     if network.features == "gaussian" and network.p % 2:
         raise ValueError(
@@ -50,9 +49,7 @@ def check_recipe(recipe: Any, problem: Problem) -> Recipe:
     if network.kind == "expansion":
         _check_expansion(problem)
     _check_octaves(recipe, problem)
-    if network.normal_derivative and (
-        network.features == "harmonics" or not isinstance(problem.representation, LayerPair)
-    ):
+    if network.normal_derivative and (network.features == "harmonics" or problem.condition.channels == 1):
         raise ValueError(
             "`recipe.network.normal_derivative` needs a network that sees positions and a `LayerPair`. Set it to False."
         )
@@ -92,18 +89,19 @@ def _check_on_curves(recipe: Recipe) -> None:
 def _check_turning(problem: Problem) -> None:
     if turning_numbers(problem) is None:
         raise ValueError(
-            '`recipe.network.kind = "equivariant"` is for one smooth curve, varied about a circle by as many parameters as it has numbers '
-            'that vary, for `Laplace`, `Helmholtz` or `ModifiedHelmholtz`; this problem is another. Use `recipe="default"`.'
+            '`recipe.network.kind = "equivariant"` is for one smooth curve, varied about a circle by as many '
+            "parameters as it has numbers that vary, for `Laplace`, `Helmholtz` or `ModifiedHelmholtz`; this problem "
+            'is another. Use `recipe="default"`.'
         )
 
 
 def _check_expansion(problem: Problem) -> None:
     others = problem.parameters.without(amounts_of(problem, 0).names)
-    wrong = [name for name, spec in others.specs if not isinstance(spec, Interval)]
+    wrong = [name for name, spec in others.specs if not spec.is_linear]
     if wrong:
         raise ValueError(
-            f'`recipe.network.kind = "expansion"` has polynomials of intervals, beside the angle of a `PlaneWave`; `{wrong[0]}` is '
-            f'{dict(others.specs)[wrong[0]]}. Use `recipe="default"`.'
+            '`recipe.network.kind = "expansion"` has polynomials of intervals, beside the angle of a `PlaneWave`; '
+            f'`{wrong[0]}` is {dict(others.specs)[wrong[0]]}. Use `recipe="default"`.'
         )
 
 
@@ -113,19 +111,20 @@ def _check_octaves(recipe: Recipe, problem: Problem) -> None:
         kind in ("illuminated", "revolved") or (kind == "modal" and wave_direction(problem) is not None)
     ):
         raise ValueError(
-            f"`recipe.network.octaves` is {recipe.network.octaves}, but `kind = {kind!r}` sees the parameters of this problem in its own "
-            "way. Set it to ()."
+            f"`recipe.network.octaves` is {recipe.network.octaves}, but `kind = {kind!r}` sees the parameters of this "
+            "problem in its own way. Set it to ()."
         )
     for name in recipe.network.octaves:
         if name not in specs:
             raise ValueError(
-                f"`recipe.network.octaves` names `{name}`; the parameters are {', '.join(f'`{n}`' for n in specs)}. Take one of these."
+                f"`recipe.network.octaves` names `{name}`; the parameters are {', '.join(f'`{n}`' for n in specs)}. "
+                "Take one of these."
             )
         spec = specs[name]
-        if not isinstance(spec, Interval) or np.min(spec.low) <= 0:
+        if spec.bounds[0] <= 0:
             raise ValueError(
-                f"`recipe.network.octaves` names `{name}`, which is {spec}; a logarithm needs an interval of positive numbers. Leave "
-                "it out."
+                f"`recipe.network.octaves` names `{name}`, which is {spec}; a logarithm needs an interval of positive "
+                "numbers. Leave it out."
             )
 
 
@@ -135,16 +134,18 @@ def _check_even(role: str, nodes: int) -> None:
 
 
 def _check_papers_rule(recipe: Recipe, problem: Problem) -> None:
-    """Uniform and random nodes serve what the paper does with them, and nothing else."""
+    """Refuses uniform and random nodes for all but what the paper does with them."""
     if recipe.optimiser.name != "adam":
         raise ValueError(
-            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton cannot follow; "
+            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` draws new members each step, which Gauss-Newton "
+            "cannot follow; "
             'expected `optimiser.name = "adam"`, or `rule = "kress"`.'
         )
-    in_space = problem.family.dim == 3
+    in_space = problem.family.in_space
     if in_space and recipe.collocation.rule != "montecarlo":
         raise ValueError(
-            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` is for curves; of the paper's rules surfaces have "
+            f"`recipe.collocation.rule = {recipe.collocation.rule!r}` is for curves; of the paper's rules surfaces "
+            "have "
             '`rule = "montecarlo"`.'
         )
     if in_space and not isinstance(problem.representation, SingleLayer):
@@ -164,7 +165,7 @@ def _check_papers_rule(recipe: Recipe, problem: Problem) -> None:
         )
     if sides(problem.family):
         raise ValueError('The paper\'s rules serve smooth curves; this family has corners. Use `recipe="default"`.')
-    if isinstance(problem.representation, LayerPair) and problem.side != "interior":
+    if problem.condition.channels == 2 and problem.side != "interior":
         raise ValueError(
             f"The paper's pair of layers has no moments zero, so that its field grows without bound outside; got side "
             f'{problem.side!r}. Use `recipe="default"`, or `side="interior"`.'
@@ -175,7 +176,10 @@ def check_problem(problem: Any) -> None:
     """Refuses problems that no network here could learn, in words."""
     if not isinstance(problem, Problem):
         raise TypeError(f"`fit` takes a `Problem` first, got {problem!r}. Write `fit(problem)`.")
-    if problem.family.dim == 3:
+    if problem.condition.jumps or problem.representation.kernel.value_shape:
+        what = "Fields of two media" if problem.condition.jumps else "Flows"
+        raise ValueError(f"{what} are solved, not learned; expected another problem. Use `solve(problem, ...)`.")
+    if problem.family.in_space:
         check_field_from_density(problem)
 
 
@@ -184,15 +188,16 @@ def check_reads_no_data(problem: Problem, parameters: Values, dtype: Any) -> Non
     leaves = jax.tree_util.tree_leaves(_strengths_of_zero(problem, parameters, dtype))
     if not all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves):
         raise ValueError(
-            f"`{type(problem.representation).__name__}` with `{type(problem.condition).__name__}` data makes its field from the data "
-            "beside the density; an operator has the density alone. Use `SingleLayer(kernel)`, for waves `CombinedField(kernel)`."
+            f"`{type(problem.representation).__name__}` with `{type(problem.condition).__name__}` data makes its field "
+            "from the data beside the density; an operator has the density alone. Use `SingleLayer(kernel)`, for "
+            "waves `CombinedField(kernel)`."
         )
 
 
 @eqx.filter_jit
-def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> Strengths:
+def _strengths_of_zero(problem: Problem, parameters: Values, dtype: Any) -> tuple[Strengths, ...]:
     """The layers of a density of zero: NaN where they read the data, which are NaN here."""
-    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 16)
+    rule = rule_for(problem.family, 4 if problem.family.in_space else 16)
     member = problem.member(rule, parameters, dtype, data=False)
     shape = shape_of(problem, dtype)
     kind = complex_dtype(dtype) if shape.is_complex else dtype

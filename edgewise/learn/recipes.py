@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from edgewise.base.named import is_number
 from edgewise.base.words import counted
 
 
@@ -12,12 +13,12 @@ class NetworkRecipe:
     """The network."""
 
     kind: Literal["deeponet", "nomad", "modal", "equivariant", "expansion", "illuminated", "revolved"] = "deeponet"
-    """Linear or nonlinear decoder, or the harmonics of the density by a perceptron, by polynomials that turn with the plane, or by
-    polynomials for every harmonic of a plane wave's angle; on surfaces, for waves, the incident phase times a perceptron, or what
-    bodies of revolution allow."""
+    """Linear or nonlinear decoder, or the harmonics of the density by a perceptron, by polynomials that turn with the
+    plane, or by polynomials for every harmonic of a plane wave's angle; on surfaces, for waves, the incident phase
+    times a perceptron, or what bodies of revolution allow."""
     features: Literal["harmonics", "gaussian", "position", "placed"] = "harmonics"
-    """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the position, or
-    position and normal."""
+    """How a node is seen: harmonics of the boundary coordinate, Gaussian Fourier features of the position, the
+    position, or position and normal."""
     layers: int = 2
     """Hidden layers of encoder (branch) and of decoder (trunk)."""
     neurons: int = 20
@@ -29,14 +30,14 @@ class NetworkRecipe:
     scale: float = 5.0
     """Standard deviation of the frequencies of `gaussian`, of which there are p/2."""
     degree: int = 10
-    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`; of `equivariant` and `expansion`
-    the highest in the number whose powers fall off fastest."""
+    """Total degree of the polynomials of the parameters that a DeepONet's branch sees, or `revolved`; of `equivariant`
+    and `expansion` the highest in the number whose powers fall off fastest."""
     octaves: tuple[str, ...] = ()
     """Parameters that are seen by their logarithm: a boundary, or its condition, that changes by ratios."""
     poles: int = 8
     """How many poles in the parameter `revolved` has beside the polynomials."""
     order: int = 12
-    """The highest order of waves round the axis of `revolved`, and of the harmonics of a plane wave's angle of `expansion`."""
+    """`revolved`: the highest order of waves round the axis; `expansion`: of harmonics of the angle of a plane wave."""
     radial: int = 20
     """How many polynomials along each generating line `revolved` has."""
     deep_trunk: bool = False
@@ -53,19 +54,21 @@ class CollocationRecipe:
     """Members and nodes on which the equation is asked to hold."""
 
     rule: Literal["kress", "duffy", "uniform", "montecarlo"] = "kress"
-    """`kress` asks on its own nodes, `duffy` on surfaces on `targets` of its own; the paper's two rules on `targets` apart from
-    theirs."""
+    """`kress` asks on its own nodes, `duffy` on surfaces on `targets` of its own; the paper's two rules on `targets`
+    apart from theirs."""
     members: int = 16
-    """Fixed for `kress` (Chebyshev nodes of one parameter, a lattice in several) and for half of those of `duffy`; drawn anew
-    each step for `modal` and for the paper's rules."""
+    """The number of members: fixed for `kress` (Chebyshev nodes of one parameter, a lattice in several) and for half of
+    those of `duffy`; drawn anew each step for `modal` and for the paper's rules."""
     nodes: int = 192
     """On a curve; for `duffy` along a side of a patch."""
     targets: int = 100
-    """Of each member; for `duffy` drawn at random from its nodes, for `modal` random combinations of all rows."""
+    """Targets of each member; for `duffy` drawn at random from its nodes, for `modal` random combinations of all
+    rows."""
     batch: int = 64
     """How many members of `duffy` stochastic Gauss-Newton takes for one step."""
     chunk: int = 188
-    """On surfaces, how many targets of `montecarlo` are worked on at once: memory is in proportion, the result is not touched."""
+    """How many targets of `montecarlo` on surfaces are worked on at once: more take more memory, for the same
+    result."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +76,8 @@ class OptimiserRecipe:
     """How the residual is made small."""
 
     name: Literal["gauss-newton", "stochastic", "conjugate-gradients", "adam"] = "gauss-newton"
-    """`stochastic` is Gauss-Newton with other members every step; `conjugate-gradients` is for `equivariant` and `expansion`,
-    linear in their weights."""
+    """`stochastic` is Gauss-Newton with other members every step; `conjugate-gradients` is for `equivariant` and
+    `expansion`, linear in their weights."""
     steps: int = 60
     damping: float = 1e-2
     """λ of Levenberg and Marquardt at the start."""
@@ -119,19 +122,21 @@ class Recipe:
     def __str__(self) -> str:
         """What is trained and how, in one line.
 
-        >>> print(Recipe("mine", NetworkRecipe(harmonics=40)))
-        recipe mine: deeponet, 2 layers of 20 neurons (tanh), parameters as 16 numbers, boundary by 40 harmonics; 16 members x 192 nodes (kress), at most 60 steps of gauss-newton
+        >>> print(Recipe("mine", NetworkRecipe(harmonics=40)))  # doctest: +NORMALIZE_WHITESPACE
+        recipe mine: deeponet, 2 layers of 20 neurons (tanh), parameters as 16 numbers, boundary by 40 harmonics; 16
+        members x 192 nodes (kress), at most 60 steps of gauss-newton
         """
         return f"recipe {self.name}: {network_words(self)}; {collocation_words(self)}, {steps_words(self)}"
 
 
 def network_words(chosen: Recipe) -> str:
-    """What is trained."""
+    """The network in words."""
     network = chosen.network
     if network.kind == "revolved":
         return (
-            f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, {network.harmonics} "
-            f"harmonics of the direction, degree {network.degree} and {network.poles} poles in the other parameters"
+            f"revolved, {network.order} waves round the axis, {network.radial} polynomials along each line, "
+            f"{network.harmonics} harmonics of the direction, degree {network.degree} and {network.poles} poles in the "
+            "other parameters"
         )
     octaves = f" {' and '.join(network.octaves)} by octaves," if network.octaves else ""
     if network.kind == "equivariant":
@@ -142,8 +147,8 @@ def network_words(chosen: Recipe) -> str:
     if network.kind == "expansion":
         angle = f" {network.order} harmonics of the wave's angle," if network.order else ""
         return (
-            f"expansion, at most {network.p} polynomials of degree {network.degree},{octaves}{angle} boundary by {network.harmonics} "
-            "harmonics"
+            f"expansion, at most {network.p} polynomials of degree {network.degree},{octaves}{angle} boundary by "
+            f"{network.harmonics} harmonics"
         )
     sees = {
         "harmonics": f"{network.harmonics} harmonics",
@@ -158,15 +163,18 @@ def network_words(chosen: Recipe) -> str:
 
 
 def steps_words(chosen: Recipe) -> str:
-    """How long it is trained."""
+    """The optimiser's steps in words."""
     return f"at most {counted(chosen.optimiser.steps, 'step')} of {chosen.optimiser.name}"
 
 
 def collocation_words(chosen: Recipe) -> str:
-    """What it is trained on."""
+    """Members and nodes in words."""
     collocation = chosen.collocation
     if collocation.rule == "duffy":
-        return f"{counted(collocation.members, 'member')} x {collocation.targets} targets ({collocation.nodes} nodes along a side of a patch)"
+        return (
+            f"{counted(collocation.members, 'member')} x {collocation.targets} "
+            f"targets ({collocation.nodes} nodes along a side of a patch)"
+        )
     fresh = " a step" if chosen.network.kind == "modal" or chosen.optimiser.name == "adam" else ""
     return f"{counted(collocation.members, 'member')}{fresh} x {collocation.nodes} nodes ({collocation.rule})"
 
@@ -226,7 +234,7 @@ def check_fields(part: Any, where: str) -> None:
                 raise TypeError(
                     f'`{name}` must be a tuple of names, got {value!r}. Write `{field.name}=("h",)`, or `()`.'
                 )
-        elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        elif kind is float and is_number(value):
             low, high = LIMITS[field.name]
             if not low <= value <= high:
                 raise ValueError(f"`{name}` must lie in [{low:g}, {high:g}], got {value!r}.")

@@ -1,4 +1,4 @@
-"""What was found out about a problem is not found out again."""
+"""Caches what was found out about a problem."""
 
 import contextlib
 import functools
@@ -30,7 +30,8 @@ class _Same:
 
 
 def remembered(look: Callable[[Problem], Found]) -> Callable[[Problem], Found]:
-    """The function, which looks at the last few problems once, and at numbers that are known even where a network is only traced."""
+    """Caches what a function finds in the last few problems; it sees concrete numbers even where a network is
+    traced."""
 
     @functools.lru_cache(maxsize=8)
     def known(same: _Same) -> Any:

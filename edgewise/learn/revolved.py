@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
-from edgewise.geometry import AbstractSurface, Boundary
+from edgewise.geometry import Boundary
 from edgewise.learn.inputs import Fixed, ParameterInputs
 from edgewise.learn.networks import AbstractNetwork, Output
 from edgewise.special import gauss, real_harmonics
@@ -22,29 +22,30 @@ FIRST_DEPTH = 0.2
 class Revolved(AbstractNetwork):
     """Σ W_mlij · cos m(α - α₀) Q_mi(ρ) · P_l^m(cos θ₀) · g_j(t): linear in all but the functions g.
 
-    α and ρ are the angle about the axis and the coordinate along the generating line of a node; α₀ and θ₀ the direction of the
-    wave. The answer is linear in the wave, and a wave is a sum of harmonics of its direction; of these, those of order m make
-    densities of order m alone. The functions g of the other parameter are Chebyshev's polynomials and poles
-    1/(t - p_j) at places p_j below the real axis, which are learned: resonances, of which outgoing waves have theirs there.
+    α and ρ are the angle about the axis and the coordinate along the generating line of a node; α₀ and θ₀ the direction
+    of the wave. The answer is linear in the wave, and a wave is a sum of harmonics of its direction; of these, those of
+    order m make densities of order m alone. The functions g of the other parameter are Chebyshev's polynomials and
+    poles 1/(t - p_j) at places p_j below the real axis, which are learned: resonances, of which outgoing waves have
+    theirs there.
     """
 
     inputs: ParameterInputs
     family: Fixed
     poles: Float[Array, "q 2"]
-    """Real part, and logarithm of minus the imaginary part, where the parameter lies in [-1, 1]."""
+    """The real part, and the logarithm of minus the imaginary part; the parameter lies in [-1, 1]."""
     weights: tuple[Float[Array, "2 lines·F l j"], ...]
-    """For every order m; real and imaginary parts."""
+    """The weights for every order m; real and imaginary parts."""
     output: Output
     direction: str = eqx.field(static=True)
     degree: int = eqx.field(static=True)
-    """The highest l."""
+    """The highest degree l of harmonics of the direction."""
     radial: int = eqx.field(static=True)
-    """How many functions of ρ a line has."""
+    """The number of functions of ρ on each line."""
 
     def __init__(
         self,
         inputs: ParameterInputs,
-        family: AbstractSurface,
+        family: Any,
         output: Output,
         *,
         direction: str,
@@ -65,7 +66,7 @@ class Revolved(AbstractNetwork):
 
     @property
     def order(self) -> int:
-        """The highest m."""
+        """The highest order m about the axis."""
         return len(self.weights) - 1
 
     @property
@@ -73,7 +74,7 @@ class Revolved(AbstractNetwork):
         return True
 
     def functions(self, parameters: Mapping[str, Any], poles: Array) -> Complex[Array, " j"]:
-        """g: the polynomials, then the poles."""
+        """The functions g of the parameter: the polynomials, then the poles."""
         polynomials = self.inputs.polynomials(parameters)
         if not poles.shape[0]:
             return polynomials + 0j
@@ -82,7 +83,7 @@ class Revolved(AbstractNetwork):
         return jnp.concatenate([polynomials + 0j, depth / place])
 
     def harmonics(self, direction: Float[Array, " 3"]) -> tuple[Float[Array, "p l"], ...]:
-        """For every m those of the direction: with cos mα₀ and, for m > 0, with sin mα₀."""
+        """For every m the harmonics of the direction: with cos mα₀ and, for m > 0, with sin mα₀."""
         return by_order(real_harmonics(self.degree, direction), self.order)
 
     def encode(self, parameters: Mapping[str, Any]) -> Complex[Array, "o k"]:
@@ -114,7 +115,7 @@ class Revolved(AbstractNetwork):
 
 
 def orders(most: int) -> np.ndarray:
-    """m of every row of a code: 0, 1, 1, 2, 2, ..."""
+    """The order m of every row of a code: 0, 1, 1, 2, 2, ..."""
     return (np.arange(2 * most + 1) + 1) // 2
 
 

@@ -1,5 +1,7 @@
 """Training on bodies of revolution, and which training a recipe asks for on surfaces."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.flatten_util
@@ -7,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.ranges import Interval
 from edgewise.learn import projection
 from edgewise.learn.collocation import Values
 from edgewise.learn.networks import split_trainable
@@ -22,17 +23,18 @@ from edgewise.quadrature import Duffy
 EVENLY = 0.1
 # Members are drawn where the residual is large when the poles have taken so many steps.
 DRAW_AFTER = 8
-# Directions, from pole to pole, by which harmonics of degree l are told from those of higher degree: l and so many more.
+# Directions, from pole to pole, by which harmonics of degree l are told from those of higher degree: l and so many
+# more.
 MORE_DIRECTIONS = 10
 
 
 class RevolvedTraining(AbstractSpaceTraining):
-    """Bodies of revolution: poles by Gauss-Newton, all weights at once. Half of the members come where the residual is large."""
+    """Bodies of revolution: poles by Gauss-Newton, all weights at once; half of the members where the residual is
+    large."""
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         super().__init__(problem, recipe, seed)
-        network = self.network(self.first_weights)
-        assert isinstance(network, Revolved), "see `training_in_space`"
+        network: Any = self.network(self.first_weights)
         self.skeleton = network
         self.box = network.inputs.box
         count = recipe.collocation.members
@@ -64,8 +66,7 @@ class RevolvedTraining(AbstractSpaceTraining):
         return state
 
     def _step(self, state: State, number: int) -> State:
-        network = self.network(state["weights"])
-        assert isinstance(network, Revolved)
+        network: Any = self.network(state["weights"])
         if number == DRAW_AFTER and self.recipe.collocation.members > 1:
             state = state | self._draw(network, number)
         self._join(state)
@@ -75,24 +76,17 @@ class RevolvedTraining(AbstractSpaceTraining):
         return state | {"weights": weights, "damping": damping, "loss": fit.loss}
 
     def _draw(self, network: Revolved, number: int) -> State:
-        """Members beside those of the lattice, with chances by how large the residual is there."""
+        """Members near those of the lattice, drawn with probabilities by the size of their residual."""
         residual = projection.solve(self.skeleton, self.evenly, self.normal, network.poles).residual
         first, second = jax.random.split(jax.random.fold_in(self.draws, number))
         count = self.recipe.collocation.members // 2
         picked = jax.random.choice(first, len(residual), (count,), p=residual**2 / jnp.sum(residual**2))
         shift = jax.random.uniform(second, (count,), minval=-1.0)
-        drawn = {}
-        for name, spec in self.box.specs:
-            values = self.evenly[name][picked]
-            if isinstance(spec, Interval):
-                low, high = jnp.asarray(spec.low), jnp.asarray(spec.high)
-                step = (high - low) / len(residual) ** (1 / max(1, len(self.box.specs)))
-                values = jnp.clip(values + step * shift.reshape(-1, *([1] * len(spec.shape))), low, high)
-            drawn[f"drawn.{name}"] = values
-        return drawn
+        parts = len(residual) ** (1 / max(1, len(self.box.specs)))
+        return {f"drawn.{name}": spec.moved(self.evenly[name][picked], shift, parts) for name, spec in self.box.specs}
 
     def _join(self, state: State) -> None:
-        """Takes the drawn members in, once they are there: also where a run is continued."""
+        """Adds the drawn members, once they are there: also where a run is continued."""
         drawn = {name: state[f"drawn.{name}"] for name in self.box.names}
         if self.members is not self.evenly or not drawn or np.any(np.isnan(next(iter(drawn.values())))):
             return
@@ -108,7 +102,7 @@ class RevolvedTraining(AbstractSpaceTraining):
 
 
 def _as_weights(found: Array) -> tuple[Array, ...]:
-    """For every order m its degrees l >= m, real and imaginary parts apart."""
+    """For every order m the degrees l >= m, real and imaginary parts apart."""
     return tuple(
         jnp.stack([part.real, part.imag]).swapaxes(-1, -2) for part in (w[..., m:] for m, w in enumerate(found))
     )
@@ -118,7 +112,7 @@ AnySpaceTraining = StochasticTraining | PaperTraining | RevolvedTraining
 
 
 def training_in_space(problem: Problem, recipe: Recipe, seed: int) -> AnySpaceTraining:
-    """The run that a recipe asks for."""
+    """The training on surfaces that a recipe asks for."""
     if recipe.network.kind == "revolved":
         return RevolvedTraining(problem, recipe, seed)
     return (PaperTraining if recipe.collocation.rule == "montecarlo" else StochasticTraining)(problem, recipe, seed)

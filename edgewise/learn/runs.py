@@ -1,7 +1,8 @@
-"""Runs in folders: `config.json`, `weights.safetensors`, `metrics.jsonl`, `log.txt`; while training also `state.safetensors`.
+"""Runs in folders: `config.json`, `weights.safetensors`, `metrics.jsonl`, `log.txt`; while training also
+`state.safetensors`.
 
-No code is stored, and none is run: a preset is rebuilt by its name, any other problem is handed over and compared with what
-was written down about a few of its members.
+No code is stored, and none is run: a preset is rebuilt by its name, any other problem is handed over and compared with
+what was written down about a few of its members.
 """
 
 import dataclasses
@@ -18,6 +19,8 @@ import numpy as np
 
 from edgewise import __version__
 from edgewise.base.files import is_unfinished, lock, make_folder, with_words, write_text
+from edgewise.base.named import is_number, is_whole
+from edgewise.base.words import is_text
 from edgewise.learn import fingerprint
 from edgewise.learn.networks import AbstractNetwork
 from edgewise.learn.recipes import Recipe
@@ -61,8 +64,8 @@ def compare(problem: Problem, config: dict[str, Any], path: Path) -> None:
     if list(config["box"].items()) != list(_box(problem).items()):
         trained, given = (", ".join(f"{k} in {v}" for k, v in box.items()) for box in (config["box"], _box(problem)))
         raise ValueError(
-            f"The run in `{path}` was trained for another box: {trained}; the problem has {given}. Hand over the problem it was "
-            "trained for; `operator(..., extrapolate=True)` goes outside its box."
+            f"The run in `{path}` was trained for another box: {trained}; the problem has {given}. Hand over the "
+            "problem it was trained for; `operator(..., extrapolate=True)` goes outside its box."
         )
 
 
@@ -85,7 +88,8 @@ def save_run(
         strange = sorted(name for name in present(path) if name not in FILES)
         if strange:
             raise FileExistsError(
-                f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. Name another folder."
+                f"`{path}` has files in it that are no part of a run ({', '.join(strange[:4])}); they would be lost. "
+                "Name another folder."
             )
     make_folder(path.parent)
     release = lock(path) if path.exists() else lambda: None
@@ -106,8 +110,8 @@ def _target(path: Path) -> Path:
         raise OSError(f"`{path}` cannot be a folder for the run: {error}. Name another one.") from error
     if Path.cwd().is_relative_to(found):
         raise ValueError(
-            f"`{path}` is the folder that this program works in, or one above it, and cannot be replaced. Name a folder in it, "
-            "such as `runs/mine`."
+            f"`{path}` is the folder that this program works in, or one above it, and cannot be replaced. Name a "
+            "folder in it, such as `runs/mine`."
         )
     return found
 
@@ -139,7 +143,7 @@ def _replace(
 
 
 def present(path: Path) -> list[str]:
-    """What is in a folder, but for what an interrupted write left behind, which is nobody's work."""
+    """The contents of a folder, without what an interrupted write left behind."""
     return [entry.name for entry in path.iterdir() if not is_unfinished(entry.name, FILES)]
 
 
@@ -178,8 +182,8 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"`{file}` is damaged: its 'status' is {status!r}. Copy it again, or train again.")
     if status == "finished" and result is None:
         raise ValueError(
-            f"`{file}` is damaged: its 'status' is finished, but it has no 'result'. Write \"training\" there to continue the run with "
-            "`resume=True` (`--resume`), or train again."
+            f"`{file}` is damaged: its 'status' is finished, but it has no 'result'. Write \"training\" there to "
+            "continue the run with `resume=True` (`--resume`), or train again."
         )
     for part, good in (("problem", is_text(config["problem"])), ("stats", _are_stats(config.get("stats", {})))):
         if not good:
@@ -187,20 +191,12 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def is_text(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
-
-
 def _are_stats(value: Any) -> bool:
-    """Whether what commands print as numbers is numbers; anything else may be there too."""
+    """Whether the entries that commands print as numbers are numbers; there may be others."""
     if not isinstance(value, dict) or not isinstance(value.get("measured", {}), dict):
         return False
     numbers = [value[name] for name in ("steps", "seconds", "weights", "misfit", "misfit_max") if name in value]
-    return all(map(_is_number, [*numbers, *value.get("measured", {}).values()]))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return all(map(is_number, [*numbers, *value.get("measured", {}).values()]))
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
@@ -221,8 +217,8 @@ def read_history(path: Path) -> list[dict[str, Any]]:
             break
         if wrong:
             raise ValueError(
-                f"`{file}` is damaged: line {number} {wrong}. Correct that line, or delete the file, which nothing but the history "
-                "is read from."
+                f"`{file}` is damaged: line {number} {wrong}. Correct that line, or delete the file, which nothing but "
+                "the history is read from."
             )
         records.append(record)
     return records
@@ -233,11 +229,11 @@ def _flaw(record: Any) -> str | None:
     if not isinstance(record, dict):
         return "is not a record in JSON"
     step = record.get("step")
-    if isinstance(step, bool) or not isinstance(step, int) or step < 0:
+    if not is_whole(step):
         return f"has the step {step!r}, expected a whole number"
     known = {"loss": None, "misfit": None} | record
     for name in ("loss", "misfit", "misfit_max", "seconds"):
-        if name in known and not _is_number(known[name]):
+        if name in known and not is_number(known[name]):
             return f"has the {name} {known[name]!r}, expected a number"
     return None
 
@@ -258,7 +254,7 @@ def named_arrays(network: AbstractNetwork, dtype: str | None = None) -> dict[str
     leaves = by_path(network)[0]
     if dtype == "float64" and any(leaf.dtype == np.float32 for leaf in leaves.values()):
         raise ValueError(
-            "This operator was trained in float64 and opened in float32: its weights are rounded, and saved they would not be what "
-            "its `stats` speak of. Save the one opened in float64: open it without `dtype`."
+            "This operator was trained in float64 and opened in float32: its weights are rounded, and saved they "
+            "would not be what its `stats` speak of. Save the one opened in float64: open it without `dtype`."
         )
     return {name: np.asarray(leaf, dtype or leaf.dtype) for name, leaf in leaves.items()}

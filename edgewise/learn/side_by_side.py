@@ -23,8 +23,8 @@ from edgewise.problem import Problem
 class SideBySide:
     """Every run starts and steps as it would alone; members, nodes and kernels of a step are made once for all.
 
-    Networks are filled up with zeros to the sizes of the last, which is the largest. A neuron or a code without weights gives
-    zero and has no slope, so that it stays so. Whether Gauss-Newton eliminates or iterates, the largest decides.
+    Networks are filled up with zeros to the sizes of the last, which is the largest. A neuron or a code without weights
+    gives zero and has no slope, so that it stays so. Whether Gauss-Newton eliminates or iterates, the largest decides.
 
     Arguments:
         recipes: Alike but for `neurons` and `p` of their networks, which rise.
@@ -46,8 +46,8 @@ class SideBySide:
 
     def advance(self, state: State, step: int, count: int) -> State:
         """`count` more steps of all runs after the first `step`."""
-        # The paper's rule is wrong in the second digit: layers whose products have three, of which a GPU makes several times more
-        # in a second, leave its error where it is. Gauss-Newton would not converge with them.
+        # The paper's rule is wrong in the second digit: layers whose products have three, of which a GPU makes several
+        # times more in a second, leave its error where it is. Gauss-Newton would not converge with them.
         if self.largest.recipe.optimiser.name == "adam":
             with jax.default_matmul_precision("tensorfloat32"):
                 return self._adam_steps(state, jnp.asarray(step), count)
@@ -110,14 +110,16 @@ def filled(network: AbstractNetwork, like: AbstractNetwork) -> AbstractNetwork:
 
 def _waves_apart(network: AbstractNetwork) -> AbstractNetwork:
     """Weights of cosines and of sines along an axis of their own: zeros go behind each."""
-    if not (isinstance(network, Nomad) and isinstance(network.sight, GaussianFourier)):
-        return network
-    weights = network.from_features
-    return eqx.tree_at(lambda n: n.from_features, network, weights.reshape(len(weights), 2, -1))
+    return _reshaped(network, (2, -1))
 
 
 def _waves_joined(network: AbstractNetwork) -> AbstractNetwork:
+    return _reshaped(network, (-1,))
+
+
+def _reshaped(network: AbstractNetwork, shape: tuple[int, ...]) -> AbstractNetwork:
+    """The weights of Gaussian features in another shape; other networks stay as they are."""
     if not (isinstance(network, Nomad) and isinstance(network.sight, GaussianFourier)):
         return network
     weights = network.from_features
-    return eqx.tree_at(lambda n: n.from_features, network, weights.reshape(len(weights), -1))
+    return eqx.tree_at(lambda n: n.from_features, network, weights.reshape(len(weights), *shape))

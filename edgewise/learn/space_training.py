@@ -1,4 +1,4 @@
-"""Training runs on surfaces: some rows of many members' equations, and functions that advance a network and look at its error."""
+"""Training on surfaces: rows of many members' equations, and functions that advance a network and measure its error."""
 
 import abc
 from typing import Any
@@ -19,11 +19,11 @@ from edgewise.learn.networks import AbstractNetwork, split_trainable, unknowns
 from edgewise.learn.operator import in_precision
 from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
-from edgewise.learn.surfaces import Rows, draw_targets, nodes_on, rows_of
+from edgewise.learn.surfaces import Rows, draw_targets, rows_of
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
 
-# Of a step of stochastic Gauss-Newton: rows of few targets are noisy.
+# The longest step of stochastic Gauss-Newton: rows of few targets are noisy.
 LONGEST = 0.3
 # Rows that a validation member is looked at by.
 SEEN_ROWS = 48
@@ -42,7 +42,7 @@ class AbstractSpaceTraining(abc.ABC):
         precise = np.dtype(float)
         rule, count = Duffy(recipe.validation.nodes), recipe.validation.members
         members = {n: v.astype(precise) for n, v in self.drawn_members(validation, count).items()}
-        nodes = nodes_on(problem, rule)
+        nodes = rule.nodes(problem.family)
         targets = draw_targets(self.rng, count, np.ones(nodes), min(SEEN_ROWS, nodes))
         self.validation = rows_of(problem, rule, members, targets, precise)
         size = _data_size(problem, self.validation)
@@ -69,7 +69,7 @@ class AbstractSpaceTraining(abc.ABC):
         return row_names(self.problem)
 
     def misfit(self, weights: Array) -> dict[str, Any]:
-        """What the boundary condition misses on members never trained on, relative to the data: by name, and the worst."""
+        """The relative error of the boundary condition on members never trained on: by name, and the worst."""
         network = in_precision(self.network(weights), self.validation.matrix.real.dtype)
         relative, largest = _misfits(network, self.problem, self.validation)
         losses = {self.loss_names[0]: float(jnp.sqrt(jnp.mean(relative**2)))}
@@ -95,7 +95,7 @@ class StochasticTraining(AbstractSpaceTraining):
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         super().__init__(problem, recipe, seed)
-        chances = np.ones(nodes_on(problem, Duffy(recipe.collocation.nodes)))
+        chances = np.ones(Duffy(recipe.collocation.nodes).nodes(problem.family))
         self.rows = self.bank(self.lattice(recipe.collocation.members), chances)
         self._steps = eqx.filter_jit(self._scan)
 
@@ -162,7 +162,7 @@ class StochasticTraining(AbstractSpaceTraining):
 
 
 class PaperTraining(AbstractSpaceTraining):
-    """The paper's: random nodes and targets every step, by Adam."""
+    """The paper's training: random nodes and targets every step, by Adam."""
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         super().__init__(problem, recipe, seed)
@@ -190,7 +190,7 @@ class PaperTraining(AbstractSpaceTraining):
 
 @eqx.filter_jit
 def _data_size(problem: Problem, rows: Rows) -> Float[Array, ""]:
-    """The root mean square of the right-hand sides; 1 where they are zero."""
+    """The root mean square of each right-hand side; 1 where it is zero."""
     sizes = jax.lax.map(lambda r: jnp.mean(jnp.abs(r.rhs(problem, r.parameters)) ** 2), rows)
     size = jnp.sqrt(jnp.mean(sizes))
     return jnp.where(size > 0, size, 1)
@@ -198,7 +198,7 @@ def _data_size(problem: Problem, rows: Rows) -> Float[Array, ""]:
 
 @eqx.filter_jit
 def _misfits(network: AbstractNetwork, problem: Problem, rows: Rows) -> tuple[Float[Array, " b"], Float[Array, ""]]:
-    """Of every member what it misses of the data, relative; and the largest value over the largest datum."""
+    """The relative residual of every member, and the largest value over the largest datum."""
 
     def one(rows: Rows):
         data = rows.rhs(problem, rows.parameters)

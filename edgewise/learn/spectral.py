@@ -36,7 +36,7 @@ class AbstractSpectral(AbstractNetwork):
 def in_pieces(
     encode: Callable[[Mapping[str, Array], int], Any], members: Mapping[str, Array], count: int, size: int
 ) -> Any:
-    """The codes of many members, whose parameters have an axis in front, at most so many at a time.
+    """The codes of many members along a first axis, at most so many at a time.
 
     Arguments:
         encode: Takes members with such an axis, and how many they are.

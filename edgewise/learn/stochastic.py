@@ -1,7 +1,7 @@
 """Gauss-Newton with other members every step, whose noise is averaged by momentum and by ever shorter steps.
 
-Reference: G. Goldshlager, N. Abrahamsen and L. Lin, "A Kaczmarz-inspired approach to accelerate the optimization of neural
-network wavefunctions", 2024 (SPRING).
+Reference: G. Goldshlager, N. Abrahamsen and L. Lin, "A Kaczmarz-inspired approach to accelerate the optimization of
+neural network wavefunctions", 2024 (SPRING).
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ LAST_DAMPING = 1e-2
 
 
 class Linearised(NamedTuple):
-    """A residual and its derivative J in the weights, known by what it does."""
+    """A residual and its derivative J in the weights, given by products with J."""
 
     residual: Float[Array, " rows"]
     gram: Float[Array, "rows rows"]
@@ -43,7 +43,7 @@ def start(weights: Float[Array, " P"], members: int) -> State:
         "weights": weights,
         "momentum": jnp.zeros_like(weights),
         "loss": jnp.asarray(jnp.inf, weights.dtype),
-        # Of every member of a bank the last that was seen of its residual; at first all are as bad.
+        # The residual last seen of every member of a bank; at first all are as bad.
         "residuals": jnp.ones(members, weights.dtype),
     }
 
@@ -61,10 +61,11 @@ def step(
     number: Array,
     longest: float,
 ) -> State:
-    """One step with the rows that `look(weights, residuals)` draws; it also says what is now known of the members' residuals.
+    """One step with the rows that `look(weights, residuals)` draws; it also says what is now known of the members'
+    residuals.
 
-    d = μ d' + Jᵀ(JJᵀ + λ)⁻¹(r - μ J d'), where d' is the step before. No step is longer than `longest`, so that one draw cannot
-    throw the weights far away.
+    d = μ d' + Jᵀ(JJᵀ + λ)⁻¹(r - μ J d'), where d' is the step before. No step is longer than `longest`, so that one
+    draw cannot throw the weights far away.
     """
     weights, before = state["weights"], recipe.momentum * state["momentum"]
     seen, residuals = look(weights, state["residuals"])

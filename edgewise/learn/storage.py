@@ -1,4 +1,4 @@
-"""Arrays in a safetensors file, each with a checksum; what is read back is exactly what was saved, or an error in words.
+"""Arrays in a safetensors file with checksums: what is read is exactly what was saved, or an error says why not.
 
 The format is 8 bytes with the length of the header, the header (JSON: of each array its dtype, shape and place), the
 arrays' bytes. Any reader of safetensors can open these files; only `load_arrays` checks them.
@@ -17,6 +17,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from edgewise.base.files import with_words, write
+from edgewise.base.words import is_text
 from edgewise.learn.header import DTYPES, MAX_HEADER, METADATA, Place, parse, read_header, show
 
 # One entry holds all of ours, as JSON: the library writes several entries in an order that changes from run to run.
@@ -39,7 +40,7 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], notes: Mapping[str
     path = Path(path)
     ready = {name: _prepare(name, array) for name, array in arrays.items()}
     for key, note in notes.items():
-        if not isinstance(key, str) or not isinstance(note, str):
+        if not all(isinstance(text, str) for text in (key, note)):
             raise TypeError(f"Notes are text, got {show(key)}: {show(note)}. Pass `str(...)` or `json.dumps(...)`.")
     checksums = {name: _checksum(name, array) for name, array in ready.items()}
     ours = {"arrays": checksums, "notes": dict(notes), "seal": _seal(checksums, dict(notes))}
@@ -154,10 +155,10 @@ def _damage(path: Path) -> Iterator[None]:
 
 
 def _parse_ours(metadata: Any, names: set[str]) -> tuple[Checksums, Notes]:
-    if not isinstance(metadata, dict) or metadata.keys() != {OURS} or not isinstance(metadata[OURS], str):
+    if not is_text(metadata) or metadata.keys() != {OURS}:
         raise ValueError(f"its {METADATA} is {show(metadata)}, expected checksums under {OURS!r}.")
     ours = parse("its entry of checksums", metadata[OURS])
-    if ours.keys() != {"arrays", "notes", "seal"} or not _is_text(ours["arrays"]) or not _is_text(ours["notes"]):
+    if ours.keys() != {"arrays", "notes", "seal"} or not is_text(ours["arrays"]) or not is_text(ours["notes"]):
         raise ValueError(f"its entry of checksums is {show(ours)}, expected arrays, notes and seal, all of them text.")
     checksums, notes = ours["arrays"], ours["notes"]
     if checksums.keys() != names:
@@ -165,10 +166,6 @@ def _parse_ours(metadata: Any, names: set[str]) -> tuple[Checksums, Notes]:
     if ours["seal"] != _seal(checksums, notes):
         raise ValueError("its notes or its list of checksums changed since they were written; expected those of then.")
     return checksums, notes
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _compare(path: Path, places: list[Place], expected: Mapping[str, tuple[np.dtype, tuple[int, ...]]]) -> None:
@@ -182,8 +179,8 @@ def _compare(path: Path, places: list[Place], expected: Mapping[str, tuple[np.dt
     if differences:
         more = f"; and {len(differences) - 3} more" if len(differences) > 3 else ""
         raise ValueError(
-            f"`{path}` holds other arrays than expected: {'; '.join(differences[:3])}{more}. Load it with the settings it "
-            "was saved with, name another file, or train again."
+            f"`{path}` holds other arrays than expected: {'; '.join(differences[:3])}{more}. Load it with the settings "
+            "it was saved with, name another file, or train again."
         )
 
 

@@ -1,4 +1,4 @@
-"""Equations of surfaces as training sees them: of many members some rows, at targets drawn at random."""
+"""Equations of surfaces for training: some rows of many members, at targets drawn at random."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -9,13 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
-from edgewise.geometry import AbstractSurface
 from edgewise.learn.collocation import Values
-from edgewise.potentials import CombinedField, Member
+from edgewise.potentials import Member
 from edgewise.problem import Problem
 from edgewise.quadrature import Duffy
-from edgewise.quadrature.centred import Panels
-from edgewise.quadrature.sampled import Sampled, sample
+from edgewise.quadrature.surfaces.sampled import OnSomeRows, sample
 from edgewise.solving.systems import on_nodes, prepare
 from edgewise.solving.validation import Settings
 
@@ -28,7 +26,7 @@ class Rows(NamedTuple):
 
     matrix: Inexact[Array, "m n"]
     member: Member
-    """Without data; its rule knows which rows they are."""
+    """Without data; its discretisation knows which rows they are."""
     parameters: Values
 
     def rhs(self, problem: Problem, parameters: Values) -> Inexact[Array, " m"]:
@@ -49,8 +47,9 @@ def draw_targets(
     count: int,
     order: Int[np.ndarray, " n"] | None = None,
 ) -> Int[np.ndarray, "b m"]:
-    """Which nodes of each member, with these chances: evenly spread along an order of the nodes, from a start that differs from
-    member to member as little as multiples of the golden ratio allow. Drawn one by one, they would leave gaps."""
+    """Which nodes of each member, with these chances: evenly spread along an order of the nodes, from a start that
+    differs from member to member as little as multiples of the golden ratio allow. Drawn one by one, they would leave
+    gaps."""
     order = rng.permutation(len(chances)) if order is None else order
     # No node may be drawn twice.
     ends = np.cumsum(np.minimum(chances[order] * count / np.sum(chances), 1))
@@ -62,7 +61,7 @@ def draw_targets(
 
 def rows_of(problem: Problem, rule: Duffy, values: Values, targets: Int[np.ndarray, "b m"], dtype: Any) -> Rows:
     """The rows at `targets` of members along a first axis; some members at a time."""
-    step = max(1, min(TOGETHER, BATCH_NUMBERS // (nodes_on(problem, rule) * targets.shape[1])))
+    step = max(1, min(TOGETHER, BATCH_NUMBERS // (rule.nodes(problem.family) * targets.shape[1])))
     count = len(targets)
     pieces = []
     for first in range(0, count, step):
@@ -73,35 +72,24 @@ def rows_of(problem: Problem, rule: Duffy, values: Values, targets: Int[np.ndarr
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves)[:count], *pieces)
 
 
-def nodes_on(problem: Problem, rule: Duffy) -> int:
-    """How many nodes a member has."""
-    assert isinstance(problem.family, AbstractSurface)
-    return problem.family.patches * (rule.panels * rule.num_nodes) ** 2
-
-
 def _rows_of(problem: Problem, rule: Duffy, values: Values, targets: np.ndarray, dtype: np.dtype) -> Rows:
     count = len(targets)
     member = on_nodes(problem, rule, values, count, dtype)
     representation, condition = problem.representation, problem.condition
-    if isinstance(representation, CombinedField) and condition.takes_flux:
-        # Products of layers have no rows without all rows of their factors.
+    boundary = member.boundary
+    if representation.multiplies_layers(condition):
         settings = Settings("direct", 1.0, dtype, None)
         whole = [
             prepare(problem, rule, {n: v[i : i + 1] for n, v in values.items()}, 1, settings).matrix[0]
             for i in range(count)
         ]
-        known = Sampled(member.quadrature, jnp.asarray(targets), (), ())  # pyright: ignore
-        return Rows(
-            jnp.stack([m[t] for m, t in zip(whole, targets, strict=True)]),
-            dataclasses.replace(member, quadrature=known),
-            values,
-        )
-    layers = representation.layers(condition)
-    assert isinstance(member.sources, Panels)
-    known = sample(rule, member.representation.kernel, layers, member.boundary, member.sources, targets)
-    matrix = _equations(dataclasses.replace(member, quadrature=known))
-    bare = dataclasses.replace(member, quadrature=dataclasses.replace(known, rows=()), sources=None)
-    return Rows(matrix, bare, values)
+        matrix = jnp.stack([m[t] for m, t in zip(whole, targets, strict=True)])
+        bare = OnSomeRows(rule, boundary, jnp.asarray(targets), (), ())
+        return Rows(matrix, dataclasses.replace(member, on=bare), values)
+    layers, panels = representation.layers(condition), member.on.panels  # pyright: ignore[reportAttributeAccessIssue]
+    known = sample(rule, member.representation.kernel, layers, boundary, panels, targets)
+    matrix = _equations(dataclasses.replace(member, on=known))
+    return Rows(matrix, dataclasses.replace(member, on=dataclasses.replace(known, rows=(), names=())), values)
 
 
 @eqx.filter_jit

@@ -8,27 +8,29 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.named import is_number
 from edgewise.base.precision import is_concrete
 from edgewise.base.result import Code, Result
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.solution import Solution
 from edgewise.solving.refinement import least_tol
-from edgewise.solving.systems import finer_rule, nodal
 
 # A residual this much smaller than the error that is allowed, relative to the field, is tried first.
 MARGIN = 0.1
 
 
 def within(solution: Solution, tol: Any, read: Callable[[AbstractQuadrature], Solution]) -> Solution:
-    """A batch in which every estimate is at most `tol`, as far as rounding allows; `read` gives it on the nodes of another rule."""
-    if not isinstance(tol, int | float | np.number) or isinstance(tol, bool) or not 0 < tol < np.inf:
+    """The batch, refined until every error estimate is at most `tol`; `read` reads the network on another rule's
+    nodes."""
+    if not is_number(tol) or not 0 < tol < np.inf:
         raise ValueError(
-            f"`tol` must be a positive number, the error that is allowed in the unit of the field, got {tol!r}. Write `tol=1e-6`."
+            f"`tol` must be a positive number, the error that is allowed in the unit of the field, got {tol!r}. Write "
+            "`tol=1e-6`."
         )
     if not is_concrete(*jax.tree_util.tree_leaves((solution.parameters, solution.strengths))):
         raise ValueError(
-            "`tol` decides by the estimate which members to refine, and needs numbers for that; got traced values. Call the operator "
-            "outside of `jax.jit`, or leave `tol` out and use `solution.refine(...)`."
+            "`tol` decides by the estimate which members to refine, and needs numbers for that; got traced values. "
+            "Call the operator outside of `jax.jit`, or leave `tol` out and use `solution.refine(...)`."
         )
     found = solution.error_estimate()
     # Where nodes are too few to tell, an error is infinite, and nothing is known of the size that it is relative to.
@@ -41,10 +43,10 @@ def within(solution: Solution, tol: Any, read: Callable[[AbstractQuadrature], So
     applications = np.array(solution.stats["applications"])
     if refined.any():
         # A batch has one number of nodes: where one member is refined the others are read on as many.
-        rule = finer_rule(solution.quadrature)
+        rule = solution.quadrature.finer()
         finer = read(rule)
         density: Any = finer.density
-        parts = (nodal(rule, finer.boundary, density.values), finer.boundary, finer.strengths)
+        parts = (rule.density(finer.boundary, density.values), finer.boundary, finer.strengths)
         for i in map(int, np.flatnonzero(refined)):
             better, errors[i], applications[i] = _refined(solution[i], float(tol), float(sizes[i]))
             missed = Code.NO_CONVERGENCE if np.isfinite(errors[i]) else Code.UNRESOLVED

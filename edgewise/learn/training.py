@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from edgewise.learn import optimisers
-from edgewise.learn.collocation import conditioned_systems, rule_on, training_members
+from edgewise.learn.collocation import conditioned_systems, training_members
 from edgewise.learn.curve_training import AbstractTraining
 from edgewise.learn.drawn import mean_square
 from edgewise.learn.equivariant_training import EquivariantTraining
@@ -16,6 +16,7 @@ from edgewise.learn.optimisers import State
 from edgewise.learn.recipes import Recipe
 from edgewise.learn.revolved_training import AnySpaceTraining, training_in_space
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
 
 class Training(AbstractTraining):
@@ -23,7 +24,7 @@ class Training(AbstractTraining):
 
     def __init__(self, problem: Problem, recipe: Recipe, seed: int):
         is_kress = recipe.collocation.rule == "kress"
-        self.rule = rule_on(problem.family, recipe.collocation.nodes if is_kress else recipe.validation.nodes)
+        self.rule = rule_for(problem.family, recipe.collocation.nodes if is_kress else recipe.validation.nodes)
         dtype = np.dtype(recipe.dtype)
         members = training_members(problem.parameters, recipe.collocation.members, dtype, recipe.network.octaves)
         systems = conditioned_systems(problem, self.rule, members, recipe.collocation.members, dtype)
@@ -67,7 +68,7 @@ AnyTraining = Training | ManyTraining | EquivariantTraining | ExpansionTraining 
 
 def training_for(problem: Problem, recipe: Recipe, seed: int) -> AnyTraining:
     """A run on curves, for few parameters or many, or on surfaces."""
-    if problem.family.dim == 3:
+    if problem.family.in_space:
         return training_in_space(problem, recipe, seed)
     by_kind = {"modal": ManyTraining, "equivariant": EquivariantTraining, "expansion": ExpansionTraining}
     return by_kind.get(recipe.network.kind, Training)(problem, recipe, seed)

@@ -1,4 +1,4 @@
-"""Data as the plane turns: parts that a turn multiplies by a phase."""
+"""Splits data under rotations of the plane into parts that a rotation multiplies by a phase."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -9,30 +9,31 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Inexact
 
-from edgewise.learn.collocation import Values, rule_on, training_members
+from edgewise.learn.collocation import Values, training_members
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.multiplied import superposition
 from edgewise.potentials import Member
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 
 # Turns by which data are known, the share of them that still counts, and the highest order of data that a network has.
 TURNS, SMALL, HIGHEST = 96, 1e-8, 40
 
 
 class Column(NamedTuple):
-    """A part of the data that a turn multiplies by a phase."""
+    """A part of the data that a rotation multiplies by a phase."""
 
     number: int
-    """Of the numbers in which the answer is linear, this one."""
+    """The index of its multiplier."""
     odd: bool
     """Whether reflection at the first axis changes its sign."""
     order: int
-    """0 or more: reflection knows those below 0."""
+    """The order q, 0 or more: reflection gives those below 0."""
 
 
 def columns_of(problem: Problem) -> tuple[Column, ...] | None:
-    """What the data have, by a few members; None where it is too much."""
-    rule = rule_on(problem.family, 16)
+    """The columns that the data need, found from a few members; None where they are too many."""
+    rule = rule_for(problem.family, 16)
     members = training_members(problem.parameters, 6, np.dtype(float))
 
     def one(parameters):
@@ -53,19 +54,20 @@ def columns_of(problem: Problem) -> tuple[Column, ...] | None:
 def turned_data(
     problem: Problem, member: Member, parameters: Values, turns: int
 ) -> Inexact[Array, "numbers 2 turns given"]:
-    """The data of one member, and slopes where the equation takes them, by order: even and odd parts, order 0, 1, ..., -1."""
+    """One member's data (and slopes where the equation takes them) by order: even and odd parts, order 0, 1, ...,
+    -1."""
     return _by_order(_given, problem, member, parameters, turns)
 
 
 def turned_rhs(
     problem: Problem, member: Member, parameters: Values, turns: int
 ) -> Inexact[Array, "numbers 2 turns rows"]:
-    """The right-hand sides of the equation, in the same order."""
+    """The right-hand sides of the equation, in that order."""
     return _by_order(lambda m: m.representation.rhs(m), problem, member, parameters, turns)
 
 
 def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, turns: int) -> Array:
-    """Means over all turns, weighted by e^{-iqσ}: what a turn by σ multiplies by e^{iqσ}."""
+    """Projects the data on rotation order q: the mean over σ of e^{-iqσ} times the data rotated by σ."""
     angles = 2 * np.pi * np.arange(turns) / turns
 
     def turned(unit, angle, reflected):
@@ -74,10 +76,11 @@ def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, t
         matrix = jnp.stack([jnp.stack([cosine, -sine * sign]), jnp.stack([sine, cosine * sign])])
         own = member.boundary
         there = dataclasses.replace(own, x=own.x @ matrix.T, normal=own.normal @ matrix.T, s=angle + sign * own.s)
-        given = problem.with_data(dataclasses.replace(member, boundary=there), {**parameters, **unit})
-        return read(dataclasses.replace(given, boundary=own))
+        given = problem.with_data(member.placed(there), {**parameters, **unit})
+        return read(given.placed(own))
 
-    # First numbers, then reflections, then turns. The reflected data, turned by σ, are the data reflected and turned by -σ.
+    # First numbers, then reflections, then turns. The reflected data, turned by σ, are the data reflected and turned by
+    # -σ.
     over = jax.vmap(jax.vmap(turned, (None, 0, None)), (None, 0, 0))
     both = jnp.asarray(np.stack([angles, -angles]), member.boundary.x.dtype)
     units, shares = _units(problem, member.boundary.x.dtype)
@@ -88,7 +91,7 @@ def _by_order(read: Any, problem: Problem, member: Member, parameters: Values, t
 
 
 def _units(problem: Problem, dtype: Any) -> tuple[Values, np.ndarray]:
-    """What gives one of each number that the answer is linear in, and how it is added up; a plane wave along the first axis."""
+    """Settings that give one of each multiplier, and weights for adding them up; a plane wave along the first axis."""
     units, shares = superposition(problem).settings(problem.parameters, dtype)
     direction = wave_direction(problem)
     if direction is not None:

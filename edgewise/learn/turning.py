@@ -1,8 +1,9 @@
-"""What of a problem turns when the plane is turned: the numbers of a shape, and with them the data.
+"""Finds what turns with the plane in a problem: numbers of the shape and, with them, the data.
 
-With the plane as complex numbers a boundary is z(s) = Σ_m X_m e^{ims}. Seen from its point s, by someone who turns with it, the
-coefficients are X_m e^{i(m-1)s}. A number that is multiplied by e^{iκs} has the order κ. Where the equation itself knows no
-direction, the density at s is one function of the shape and the data as they are seen from s, the same for all s and all members.
+With the plane as complex numbers a boundary is z(s) = Σ_m X_m e^{ims}. Seen from its point s, by someone who turns with
+it, the coefficients are X_m e^{i(m-1)s}. A number that is multiplied by e^{iκs} has the order κ. Where the equation
+itself knows no direction, the density at s is one function of the shape and the data as they are seen from s, the same
+for all s and all members.
 """
 
 from collections.abc import Mapping
@@ -14,53 +15,53 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from edgewise.base.named import Parameter, UserFunction, names_in
+from edgewise.base.named import UserFunction, names_in
 from edgewise.base.parameters import Box
 from edgewise.base.precision import double_precision
-from edgewise.base.ranges import Interval
 from edgewise.kernels import Helmholtz, Laplace, ModifiedHelmholtz
-from edgewise.learn.collocation import Values, rule_on, training_members
-from edgewise.learn.frame import wave_direction
+from edgewise.learn.collocation import Values, training_members
+from edgewise.learn.frame import wave_direction, wavenumber_name
 from edgewise.learn.inputs import Fixed, ParameterInputs, axes_of
 from edgewise.learn.multiplied import superposition
 from edgewise.learn.remembered import remembered
 from edgewise.learn.turned_data import Column, columns_of
-from edgewise.potentials import Robin
 from edgewise.problem import Problem
+from edgewise.quadrature import rule_for
 from edgewise.quadrature.rule import sides
 
-# Nodes by which a boundary is known, members by which it is known what varies, and the share of its size that still counts.
+# Nodes that resolve a boundary, members that show what varies, and the share of its size that still counts.
 NODES, MEMBERS, LEAST = 64, 128, 1e-7
 # A number that turns should vary about zero: its mean may be this share of its root mean square.
 CENTRED = 0.5
-# What is left of powers of a number with one more degree, as a share of the slope that it gives the boundary (measured: a tenth
-# for mode 2 with an amplitude of 0.12 radii, a fifth for mode 5), and the least and the most of it.
+# Assumed decay of the coefficients per degree: this factor times the slope that the number gives the boundary
+# (measured: a tenth for mode 2 with an amplitude of 0.12 radii, a fifth for mode 5), and its bounds.
 SLOPE, SHARES = 0.6, (0.02, 0.6)
-# The same of a real number, such as the size of a body or a Robin coefficient.
+# The same for a real number, such as the size of a body or a Robin coefficient.
 REAL = 0.3
 # So many radians of a phase ask for one more degree of the wavenumber.
 RADIANS = 8.0
 
 
 class TurningNumbers(eqx.Module):
-    """Of every member the complex numbers that turn, of size one, and the real ones that do not, in [-1, 1].
+    """Shape coordinates of a member: complex ones, which a rotation multiplies by a phase, scaled to the unit disc; and
+    real invariants, scaled to [-1, 1].
 
-    Of order κ >= 1 there are X_{1+κ} and the conjugate of X_{1-κ}; what varies of the two are one or two combinations. Of order 0
-    there is X_1, the size, and what parameters say that no boundary shows.
+    The numbers of order κ >= 1 are X_{1+κ} and the conjugate of X_{1-κ}, of which one or two combinations vary. Those
+    of order 0 are X_1, the size, and the parameters that do not show in the boundary.
     """
 
     family: Fixed
     others: ParameterInputs
     orders: tuple[int, ...] = eqx.field(static=True)
-    """Of the complex numbers."""
+    """The orders of the complex numbers."""
     combinations: Fixed
-    """Of X_{1+κ} and of the conjugate of X_{1-κ}, real and imaginary part of each: shape (numbers, 4)."""
+    """Coefficients of X_{1+κ} and of the conjugate of X_{1-κ}, real and imaginary part of each: shape (numbers, 4)."""
     sizes: Fixed
-    """Middle and half the width of real and imaginary part of X_1: shape (2, 2)."""
+    """Middle and half width of the real and the imaginary part of X_1: shape (2, 2)."""
     varying: tuple[int, ...] = eqx.field(static=True)
     """Which of these two parts vary."""
     costs: tuple[float, ...] = eqx.field(static=True)
-    """What one degree of each number counts, complex ones first: less where its powers fall off more slowly."""
+    """The cost of one degree of each number, complex ones first: less where its powers fall off more slowly."""
 
     def __call__(self, parameters: Mapping[str, Any], dtype: Any) -> tuple[Complex[Array, " k"], Float[Array, " l"]]:
         orders = np.array(self.orders)
@@ -77,10 +78,10 @@ class TurningNumbers(eqx.Module):
 def turning_numbers(
     problem: Problem, dtype: Any = float, octaves: tuple[str, ...] = ()
 ) -> tuple[TurningNumbers, tuple[Column, ...]] | None:
-    """The numbers of the members and the columns of the data; None where turning does not help.
+    """The shape coordinates and the columns of the data; None where rotations do not help.
 
-    It does where one smooth curve is varied about a circle by as many parameters as it has numbers that vary, so that with
-    every shape the turned ones are in the family, or nearly so, and where the data are smooth.
+    It does where one smooth curve is varied about a circle by as many parameters as it has numbers that vary, so that
+    with every shape the turned ones are in the family, or nearly so, and where the data are smooth.
     """
     found = _found(problem)
     if found is None:
@@ -99,7 +100,7 @@ def turning_numbers(
 
 
 class _Shape(NamedTuple):
-    """What `TurningNumbers` has, as plain numbers."""
+    """The fields of `TurningNumbers` as plain numbers."""
 
     others: Box
     orders: tuple[int, ...]
@@ -121,7 +122,7 @@ def _found(problem: Problem) -> tuple[_Shape, tuple[Column, ...]] | None:
 
 
 def asked_once(problem: Problem) -> tuple[str, ...]:
-    """Parameters that need no members of their own: the answer is linear in them, or turns with them."""
+    """Parameters that are not sampled: the answer is linear in them, or turns with them."""
     direction = wave_direction(problem)
     return (*superposition(problem).names, *([direction] if direction else []))
 
@@ -129,17 +130,18 @@ def asked_once(problem: Problem) -> tuple[str, ...]:
 def _knows_no_direction(problem: Problem) -> bool:
     kernel = problem.representation.kernel
     # A kernel of one's own may have a direction, and so may a coefficient that depends on the place.
-    place = isinstance(problem.condition, Robin) and isinstance(problem.condition.coefficient, UserFunction)
+    place = isinstance(getattr(problem.condition, "coefficient", None), UserFunction)
     others = problem.parameters.without(asked_once(problem))
     return (
-        problem.family.dim == 2
+        not problem.family.in_space
         and len(problem.family.curves) == 1
         and not sides(problem.family)
+        # A kernel of somebody's own might have a direction, even one derived from these.
         and type(kernel) in (Laplace, Helmholtz, ModifiedHelmholtz)
         and problem.condition.channels == 1
         and problem.at_infinity is None
         and not place
-        and all(isinstance(spec, Interval) for _, spec in others.specs)
+        and all(spec.is_linear for _, spec in others.specs)
     )
 
 
@@ -188,7 +190,7 @@ def _shape_of(problem: Problem) -> _Shape | None:
 
 
 def _costs(orders: np.ndarray, sizes: np.ndarray, stretches: np.ndarray) -> tuple[float, ...]:
-    """By the logarithm of what is left of a power with one more degree: a share of the slope that a number gives the boundary.
+    """The cost of one degree of each number: the logarithm of its assumed decay per degree, relative to the fastest.
 
     In hundredths of the dearest, so that rounding elsewhere leaves them the same.
     """
@@ -199,32 +201,32 @@ def _costs(orders: np.ndarray, sizes: np.ndarray, stretches: np.ndarray) -> tupl
 
 
 def _stretches(problem: Problem, box: Box, size: float) -> list[int]:
-    """Of every number of the box: one, but of a wavenumber by how much it turns the phase of waves through a body, and round it."""
-    wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
-    found = []
+    """For every number of the box 1; for a wavenumber, by how much it turns the phase of waves through a body and round
+    it."""
+    wavenumber, found = wavenumber_name(problem), []
     for name, spec in box.specs:
-        assert isinstance(spec, Interval), "see `_knows_no_direction`"
         turns = 0.0
-        if isinstance(wavenumber, Parameter) and name == wavenumber.name:
-            turns = float(np.max(spec.high) - np.min(spec.low)) / 2 * (2 + np.pi) * size
-        found += [max(1, round(turns / RADIANS))] * int(np.prod(spec.shape))
+        if name == wavenumber:
+            low, high = spec.bounds
+            turns = (high - low) / 2 * (2 + np.pi) * size
+        found += [max(1, round(turns / RADIANS))] * spec.axes
     return found
 
 
 @eqx.filter_jit
 def _placed(family: Any, members: Values) -> tuple[Complex[Array, "members n"], Float[Array, "members n"]]:
-    """Of members all that is known by their nodes: X_m from m = -NODES/2 on, and where the nodes are."""
+    """The Fourier coefficients X_m of members from m = -NODES/2 on, and the coordinates of their nodes."""
     waves = np.arange(-NODES // 2, NODES // 2)
 
     def one(parameters):
-        return _fourier(family, parameters, float, waves), rule_on(family, NODES).place(family, parameters, float).s
+        return _fourier(family, parameters, float, waves), rule_for(family, NODES).place(family, parameters, float).s
 
     return jax.vmap(one)(members)
 
 
 def _fourier(family: Any, parameters: Mapping[str, Any], dtype: Any, waves: np.ndarray) -> Complex[Array, " waves"]:
-    """X_m for each of these m."""
-    x = rule_on(family, NODES).place(family, parameters, dtype).x
+    """The Fourier coefficients X_m for these m."""
+    x = rule_for(family, NODES).place(family, parameters, dtype).x
     transform = np.exp(-2j * np.pi * np.outer(waves, np.arange(NODES)) / NODES) / NODES
     z = jax.lax.complex(x[:, 0], x[:, 1])
     return jnp.asarray(transform, z.dtype) @ z

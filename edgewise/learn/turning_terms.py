@@ -1,13 +1,14 @@
-"""Polynomials of numbers that turn, by their order.
+"""Polynomials of numbers that a rotation multiplies by a phase, sorted by their order.
 
-Of one complex number y in the unit disc they are Zernike's, P_k(|y|²) y^l and their conjugates, of degree 2k + l and order ±l κ; of
-a real one in [-1, 1] Legendre's. A term is a product of one of each. It is kept as a pair: what the first half of the numbers has
-in it, and what the second half has.
+The polynomials of a complex number y in the unit disc are Zernike's, P_k(|y|²) y^l and their conjugates, of degree 2k +
+l and order ±l κ; those of a real number in [-1, 1] are Legendre's. A term is a product of one polynomial of each
+number. It is kept as a pair: the product over the first half of the numbers, and the product over the second half.
 
-Which products there are: those with Σ (c_j d_j)^p <= some bound, where d_j is the degree in number j and c_j what one of its
-degrees costs. With p = 1 and equal costs it is the total degree; but of that the products of many numbers are the largest that are
-left out, and powers of one number the smallest that are kept. With p = 1.5, and costs by how fast each number's powers fall off,
-half the terms of one order leave out as little, of densities of eight coefficients in Laplace's and Helmholtz' equation alike.
+The products kept are those with Σ (c_j d_j)^p <= some bound, where d_j is the degree in number j and c_j the cost of
+one of its degrees. With p = 1 and equal costs the bound is on the total degree; but then the largest terms left out are
+products of many numbers, and the smallest terms kept are powers of one number. With p = 1.5, and costs by how fast each
+number's powers fall off, half the terms of one order leave out as little, for densities of eight coefficients in
+Laplace's and Helmholtz' equation alike.
 """
 
 import dataclasses
@@ -28,34 +29,35 @@ POWER, PARTS = 1.5, 256
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Terms:
-    """All terms up to a bound of order 0 or more, sorted by order, in blocks of one order each.
+    """All terms up to a bound on their cost and of order 0 or more, sorted by order, in blocks of one order each. Those
+    of order -κ are the conjugates of those of order κ.
 
     Those of order -κ are the conjugates of those of order κ.
     """
 
     highest: tuple[int, ...]
-    """Of each number the highest degree."""
+    """The highest degree of each number."""
     halves: tuple[np.ndarray, np.ndarray]
-    """Of each half, a row for a product: which function it takes of each number."""
+    """For each half a row per product: which function it takes of each number."""
     left: np.ndarray
-    """Shape (blocks, BLOCK): of each term the product of the first half,"""
+    """The product of the first half in each term, shape (blocks, BLOCK)."""
     right: np.ndarray
-    """and of the second."""
+    """The product of the second half in each term."""
     is_term: np.ndarray
-    """Where a block is not filled up."""
+    """False where a block is not filled up."""
     orders: np.ndarray
-    """Of each block."""
+    """The order of each block."""
 
     @property
     def longest(self) -> int:
-        """How many terms the order with most of them has."""
+        """The number of terms of the order that has most of them."""
         counts = np.sum(self.is_term, axis=1)
         return max(int(np.sum(counts[self.orders == order])) for order in np.unique(self.orders))
 
     def products(
         self, turning: Complex[Array, " k"], still: Float[Array, " l"]
     ) -> tuple[Complex[Array, " u"], Complex[Array, " v"]]:
-        """What every product of each half is for one member."""
+        """The value of every product of each half for one member."""
         tables = [_zernike(y, n) for y, n in zip(turning, self.highest, strict=False)]
         tables += [_legendre(t, n) for t, n in zip(still, self.highest[len(tables) :], strict=True)]
         split = self.halves[0].shape[1]
@@ -64,7 +66,7 @@ class Terms:
 
 @functools.lru_cache(maxsize=8)
 def terms_of(orders: tuple[int, ...], costs: tuple[float, ...], most: int, degree: int, highest: int) -> Terms:
-    """Those of complex numbers of these orders, and of real ones.
+    """The terms of complex numbers of these orders, and of real ones.
 
     Arguments:
         costs: Of a degree of each number, complex ones first.
@@ -106,7 +108,8 @@ def terms_of(orders: tuple[int, ...], costs: tuple[float, ...], most: int, degre
 
 
 def _bound(turning: int, costs: tuple[float, ...], most: int, degree: int) -> int:
-    """The largest sum of costs, no larger than that of `degree`, with at most so many terms; enough for the first degrees alone."""
+    """The largest sum of costs, no larger than that of `degree`, with at most so many terms; enough for the first
+    degrees alone."""
     limit = int(_costs(np.array(degree), 1.0))
     counts = np.zeros(limit + 1)
     counts[0] = 1
@@ -154,13 +157,13 @@ def _combined(functions: list[tuple[np.ndarray, np.ndarray]], bound: int) -> tup
 
 
 def _multiplied(tables: Sequence[Array], rows: np.ndarray) -> Array:
-    """Of each row the product of the functions it takes."""
+    """For each row the product of the functions that it takes."""
     chosen = [table[rows[:, i]] for i, table in enumerate(tables)]
     return functools.reduce(jnp.multiply, chosen) if chosen else jnp.ones(1)
 
 
 def _zernike(y: Complex[Array, ""], degree: int) -> Complex[Array, " f"]:
-    """Of one number all functions, in the order of `_pairs`, with mean square one on the disc."""
+    """All functions of one number, in the order of `_pairs`, with mean square one on the disc."""
     # |y|² as a product: the modulus itself has no derivative at 0.
     x = 2 * (y.real**2 + y.imag**2) - 1
     m = np.arange(degree + 1)

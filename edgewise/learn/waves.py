@@ -1,4 +1,4 @@
-"""What waves ask of a network: how large bodies are in wavelengths, and by how much phases turn over a box."""
+"""What waves ask of a network: the size of bodies in wavelengths, and by how much phases turn over a box."""
 
 import math
 from typing import NamedTuple
@@ -7,42 +7,38 @@ import jax
 import numpy as np
 import scipy.special
 
-from edgewise.base.named import Parameter, bind
+from edgewise.base.named import bind
 from edgewise.base.parameters import Box
 from edgewise.base.precision import double_precision
-from edgewise.base.ranges import Direction
-from edgewise.kernels import Helmholtz
 from edgewise.learn.amounts import AbstractAmounts, AngleHarmonics
-from edgewise.learn.collocation import rule_on
-from edgewise.learn.frame import wave_direction
-from edgewise.learn.inputs import axes_of
+from edgewise.learn.frame import wave_direction, wavenumber_name
 from edgewise.learn.multiplied import polynomials, superposition
 from edgewise.learn.remembered import remembered
 from edgewise.potentials import CombinedField
 from edgewise.problem import Problem
-from edgewise.quadrature import Duffy
+from edgewise.quadrature import rule_for
 
 # What is left out of a plane wave.
 SMALL = 1e-10
 
 
 class Waves(NamedTuple):
-    """Largest sizes of bodies and the wavenumbers over members of a box; all 0 where there are no waves."""
+    """The largest sizes of bodies, and the range of wavenumbers, over members; all 0 where there are no waves."""
 
     half_width: float = 0.0
     across: float = 0.0
-    """Distance from the third axis, in the plane from the origin."""
+    """The largest distance from the third axis; in the plane, from the origin."""
     away: float = 0.0
-    """Distance from the origin."""
+    """The largest distance from the origin."""
     least: float = 0.0
     most: float = 0.0
 
 
 @remembered
 def waves_of(problem: Problem) -> Waves:
-    if not isinstance(problem.representation.kernel, Helmholtz):
+    if not problem.representation.kernel.oscillates:
         return Waves()
-    rule = Duffy(4) if problem.family.dim == 3 else rule_on(problem.family, 32)
+    rule = rule_for(problem.family, 4 if problem.family.in_space else 32)
     sizes, wavenumbers = [], []
     # An operator must look the same in sessions of either precision.
     with double_precision():
@@ -58,34 +54,32 @@ def waves_of(problem: Problem) -> Waves:
 
 
 def turns_of_wavenumber(problem: Problem) -> float:
-    """By how many radians a wavenumber turns the phase of waves through a body, and round it, from the middle of the box to its ends."""
+    """Radians by which a wavenumber, from mid-box to its ends, turns the phase of waves through a body and round it."""
     waves = waves_of(problem)
     return (waves.most - waves.least) / 2 * (2 + math.pi) * waves.half_width
 
 
 def turns_of(problem: Problem) -> float:
-    """By how many radians the phase of waves on the far side of the body turns from the middle of the box to its ends."""
+    """Radians by which the phase of waves on the far side of a body turns from the middle of the box to its ends."""
     waves = waves_of(problem)
     by_direction = 2 * waves.most * waves.half_width if wave_direction(problem) else 0.0
     return max(turns_of_wavenumber(problem), by_direction)
 
 
 def degree_costs(problem: Problem, box: Box, degree: int) -> tuple[float, ...]:
-    """What one degree of each number of a box counts where others go up to `degree`: a wavenumber has one more for every radian.
+    """The cost of a degree of each number beside others of degree up to `degree`: a wavenumber has one more per radian.
 
     In hundredths, so that rounding elsewhere leaves them the same.
     """
-    wavenumber = getattr(problem.representation.kernel, "wavenumber", None)
-    name = wavenumber.name if isinstance(wavenumber, Parameter) else None
+    name = wavenumber_name(problem)
     turns = turns_of_wavenumber(problem)
-    own = [spec is dict(box.specs).get(name) for spec in axes_of(box)] if name else [False] * len(axes_of(box))
     share = max(round(degree / (degree + turns), 2), 0.01) if degree else 1.0
-    return tuple(share if is_wavenumber else 1.0 for is_wavenumber in own)
+    return tuple(share if own == name else 1.0 for own, spec in box.specs for _ in range(spec.axes))
 
 
 def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
-    """The numbers in which the answer is linear: harmonics of the angle of a plane wave up to this order, parameters of the data, or
-    polynomials of one."""
+    """The multipliers: harmonics of a plane wave's angle up to this order, parameters of the data, or polynomials of
+    one."""
     direction = wave_direction(problem)
     if direction is not None:
         return AngleHarmonics(direction, order)
@@ -94,7 +88,7 @@ def amounts_of(problem: Problem, order: int) -> AbstractAmounts:
 
 
 def orders_of(problem: Problem) -> int:
-    """The highest harmonic of its angle that a plane wave on these bodies has to ten digits."""
+    """The highest harmonic of its angle that a plane wave on these bodies needs for ten digits."""
     waves = waves_of(problem)
     size = waves.most * waves.away
     order = math.ceil(size)
@@ -104,9 +98,10 @@ def orders_of(problem: Problem) -> int:
 
 
 def turning_direction(problem: Problem) -> str | None:
-    """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is none."""
+    """The parameter that is the direction of a plane wave on sound-soft bodies of revolution; None where there is
+    none."""
     name = wave_direction(problem)
-    if name is None or not getattr(problem.family, "meridians", 0):
+    if name is None or not problem.family.meridians:
         return None
     soft = isinstance(problem.representation, CombinedField) and not problem.condition.takes_flux
-    return name if soft and isinstance(dict(problem.parameters.specs)[name], Direction) else None
+    return name if soft and not dict(problem.parameters.specs)[name].is_linear else None

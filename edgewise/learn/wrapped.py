@@ -16,7 +16,7 @@ from edgewise.learn.networks import AbstractNetwork
 
 
 class AbstractMadeOf(AbstractNetwork):
-    """Unknowns made of another network's; whatever is not said otherwise is the other's own."""
+    """Makes its unknowns from another network's; everything else is the other's."""
 
     network: AbstractNetwork
 

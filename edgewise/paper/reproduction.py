@@ -37,9 +37,9 @@ class Experiment:
     printed: tuple[float, ...]
     """The relative l2 errors that the paper prints for its members."""
     quick_steps: int
-    """Of the paper's 200,000: what two cores do in some minutes."""
+    """The steps taken of the paper's 200,000: as many as two cores do in some minutes."""
     step_flops: float
-    """Of one step of the paper's recipe: network at 30,000 nodes forwards and backwards, and the kernels."""
+    """The operations of one step of the paper's recipe: network at 30,000 nodes forwards and backwards, and kernels."""
 
 
 EXPERIMENTS = {
@@ -60,7 +60,8 @@ def recipes_for(experiment: Experiment, full: bool) -> tuple[Recipe, Recipe]:
 
 
 def minutes(experiment: Experiment, full: bool) -> float:
-    """About how long it takes here: arithmetic of the paper's recipe over what such a device does of it, measured once."""
+    """The expected seconds here: the arithmetic of the paper's recipe over the speed of such a device, measured
+    once."""
     steps = recipes_for(experiment, full)[0].optimiser.steps
     device = jax.devices()[0]
     rate = 1.5e13 if device.platform == "gpu" else 4e10 * (os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""The paper's third experiment, sound scattered by two half-balls: its recipe, ours and the classical solve side by side."""
+"""The paper's third experiment, sound scattered by two half-balls: its recipe, ours and the classical solve."""
 
 import dataclasses
 import os
@@ -31,15 +31,15 @@ MEMBERS = (0.1, 0.15, 0.35, 0.45)
 PRINTED = (0.0356, 0.0372, 0.0418, 0.0310)
 # The paper's text sends the wave along the axis, the experiment that it cites along the gap.
 WAVES = {"axial": (0.0, 0.0, 1.0), "transverse": (1.0, 0.0, 0.0)}
-# What everything is measured against. Beside a solver for bodies of revolution its far fields are wrong by 1.6e-6 or less for the
-# axial wave, by 5.8e-6 for the transverse one; its total fields on the slice by 1.5e-5.
+# What everything is measured against. Beside a solver for bodies of revolution its far fields are wrong by 1.6e-6 or
+# less for the axial wave, by 5.8e-6 for the transverse one; its total fields on the slice by 1.5e-5.
 RULE = Duffy(12)
 # The slice y = 0 that total fields are compared on, as the paper draws it, and points along its side.
 BOX, POINTS = ((-4.0, -4.0), (4.0, 4.0)), 41
-# Of the paper's 200,000 steps: all that two cores do in a minute or two, and what an accelerator does in some.
+# The steps taken of the paper's 200,000: as many as two cores do in a minute or two, or an accelerator in some.
 STEPS = {False: 20, True: 20_000}
-# Of one step of the paper's recipe, the network at 2 x 56,000 nodes forwards and backwards and the kernels, in the unit of the rates
-# below: 2 s on two cores.
+# The operations of one step of the paper's recipe, network at 2 x 56,000 nodes forwards and backwards and kernels, in
+# the unit of the rates below: 2 s on two cores.
 STEP_FLOPS = 1.6e11
 
 Say = Callable[[str], Any]
@@ -97,8 +97,8 @@ def run_scattering(operator: Operator, theirs: Recipe, rule: Duffy, *, seed: int
 
     def watch(record):
         say(
-            f"paper: step {record['step']}/{theirs.optimiser.steps}, loss {record['loss']:.1e}, far field {record['error']:.1e}, "
-            f"{record['seconds']:.1f} s"
+            f"paper: step {record['step']}/{theirs.optimiser.steps}, loss {record['loss']:.1e}, far field "
+            f"{record['error']:.1e}, {record['seconds']:.1f} s"
         )
 
     trained, path = trace(

@@ -1,4 +1,4 @@
-"""The paper's sweep over the sizes of its network: its recipe with and without Fourier features, and ours, cell by cell."""
+"""The paper's sweep over network sizes: its recipe with and without Fourier features, and ours, cell by cell."""
 
 import dataclasses
 import math
@@ -63,8 +63,8 @@ class Sweep:
     steps: int = 20_000
     """Of Adam: a tenth of what the paper has, after which its error stands still."""
     settle: float = 0.2
-    """The last share of those steps, over which the rate falls to nothing: at the paper's, which hardly changes within them, the
-    error of a cell is that of its last few steps by chance."""
+    """The last share of those steps, over which the rate falls to nothing: at the paper's, which hardly changes within
+    them, the error of a cell is that of its last few steps by chance."""
     our_steps: int = 6
     """Of Gauss-Newton."""
     seed: int = 0
@@ -104,8 +104,8 @@ def _listed(numbers: Any) -> str:
 def groups_of(sweep: Sweep) -> list[Group]:
     """By what costs least to fill up with zeros.
 
-    The paper's networks cost what their neurons cost, at 30,000 nodes, and are filled up along p. Ours have a perceptron for each
-    member alone and p times as many unknowns as harmonics: they are filled up along neurons.
+    The paper's networks cost what their neurons cost, at 30,000 nodes, and are filled up along p. Ours have a
+    perceptron for each member alone and p times as many unknowns as harmonics: they are filled up along neurons.
     """
     papers = [
         Group(kind, tuple(Cell(layers, neurons, p) for p in sweep.p))
@@ -151,7 +151,8 @@ class Runner:
         self.inside = points[np.isfinite(np.asarray(solve(self.problem, t=MEMBER)(points)))]
 
     def run(self, group: Group) -> dict[str, Any]:
-        """Errors at the paper's member, a loss, and whether a loss was no longer finite, of every cell; seconds of all."""
+        """For every cell errors at the paper's member, a loss, and whether a loss was not finite; and seconds of
+        all."""
         start = time.perf_counter()
         recipes = [recipe_for(self.problem, group.kind, cell, self.sweep) for cell in group.cells]
         training = SideBySide(self.problem, recipes, self.sweep.seed)
@@ -174,7 +175,7 @@ class Runner:
         }
 
     def _field(self, network: Any, recipe: Recipe) -> np.ndarray:
-        """Of the paper's density by the paper's rule, as it measures; of ours as it is."""
+        """The field: of the paper's density by the paper's rule, as it measures; of ours as it is."""
         t = jnp.asarray(MEMBER)
         if recipe.collocation.rule == "uniform":
             rule = Uniform(recipe.collocation.nodes)
@@ -191,7 +192,7 @@ def seconds_of(group: Group, sweep: Sweep) -> float:
         return 12 + (0 if is_gpu else 0.01 * p * layers * sweep.our_steps)
     features = p if group.kind == "gaussian" else 2
     products = neurons * features + (layers - 1) * neurons**2
-    # Forwards and backwards. An activation is read and written some fourteen times, which takes as long as so many products.
+    # Forwards and backwards. An activation is read and written some 14 times, which takes as long as so many products.
     work = 30_000 * 6 * (products + 70 * layers * neurons) * len(group.cells)
     rate = 3e13 if is_gpu else 4e10 * (os.cpu_count() or 1)
     # Kernels of 10 members, 3000 nodes and 100 targets, once for all cells.

@@ -40,7 +40,8 @@ def preset(name: str) -> Problem:
     if not isinstance(name, str) or name not in PRESETS:
         known = ", ".join(f'"{known}"' for known in sorted(PRESETS))
         raise ValueError(
-            f'No preset is called {name!r}.{guess(str(name), PRESETS)} There are {known}. Write `preset("laplace-star")`.'
+            f"No preset is called {name!r}.{guess(str(name), PRESETS)} There are {known}. Write "
+            '`preset("laplace-star")`.'
         )
     return PRESETS[name].problem()
 

@@ -1,11 +1,12 @@
 """Scattering by two half-balls at a distance that changes with t: the paper's third example, for every direction.
 
-    (Δ + k²) u = 0 outside two solid half-balls of radius 1 with centres (0, 0, ±t), each closed by its disc,     k = 2π,
+    (Δ + k²) u = 0 outside two solid half-balls of radius 1 with centres (0, 0, ±t), each closed by its disc,     k =
+    2π,
       u = -e^{ik d·x} on them: sound-soft; u is the scattered wave, which radiates.
 
-The paper sends the wave along the axis, d = (0, 0, 1), which is the default; the experiment that it cites along the gap. The
-field is a combined one, whose equation is well conditioned for every t; that of the paper's single layer is next to singular.
-The gap resonates: near t = 0.265 the density on the discs is four times as large as beside it.
+The paper sends the wave along the axis, d = (0, 0, 1), which is the default; the experiment that it cites along the
+gap. The field is a combined one, whose equation is well conditioned for every t; that of the paper's single layer is
+next to singular. The gap resonates: near t = 0.265 the density on the discs is four times as large as beside it.
 
 Reference: Z. Fang, S. Wang and P. Perdikaris, "Learning only on boundaries", arXiv:2308.12939.
 """

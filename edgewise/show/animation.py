@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgewise.base.files import write
-from edgewise.potentials import AbstractWave
 from edgewise.show.figures import draw_panel, region_of
 from edgewise.show.lines import boundary_figure, density_figure, far_field_figure
 from edgewise.show.samples import Samples, check_count, check_solution, members_of, sample_field
@@ -43,7 +42,8 @@ def wave_film(
     box: Any = None,
     milliseconds: int = 60,
 ) -> None:
-    """Writes one period of the total wave, Re u e^{-iωt}, as a GIF that loops without a seam; in space on the slice y = 0.
+    """Writes a GIF of one period of the total wave, Re u e^{-iωt}, that loops without a seam; in space of the slice y =
+    0.
 
     The last frame is a step before the first. One period of 24 frames is some hundred kilobytes.
 
@@ -55,7 +55,7 @@ def wave_film(
     """
     _check_film(solution, path, milliseconds, 60)
     check_count("frames", frames, 2, 24)
-    if not isinstance(solution.problem.data, AbstractWave):
+    if not solution.problem.data.is_wave:
         raise ValueError(
             "`wave_film` shows an incident wave and what becomes of it, and this problem has none. Write "
             "`member_film(solution, path)` for a frame a member."
@@ -90,7 +90,8 @@ def member_film(
     """Writes a GIF with one frame a member, all on one scale; it runs forth and back, so that no frame jumps.
 
     Arguments:
-        what: "field", of total waves the real part, in space on the slice y = 0. Or in the plane "far-field", "density" or
+        what: "field", of total waves the real part, in space on the slice y = 0. Or in the plane "far-field", "density"
+        or
             "boundary": the line of one member after the other stands out from the others.
         resolution: Points along the longer side of the grid, for fields.
         box: Lower left and upper right corner of what is shown of fields; by default around the boundaries.
@@ -111,12 +112,12 @@ def member_film(
         raise ValueError(f'`what` must be "field", "far-field", "density" or "boundary", got {what!r}.')
     if what == "field":
         figure, shots = _field_shots(solution, resolution, box)
-    elif solution.problem.family.dim == 3:
+    elif solution.problem.family.in_space:
         raise ValueError(f'Films in space are of fields, on a slice; got `what="{what}"`. Write `what="field"`.')
     else:
         figure = drawn[what](solution)
         shots = _line_shots(figure, solution)
-    signed = what == "field" and isinstance(solution.problem.data, AbstractWave)
+    signed = what == "field" and solution.problem.data.is_wave
     colours = None if what != "field" else "RdBu_r" if signed else "viridis"
     save_film(figure, shots, path, milliseconds, colours=colours, back=True)
 
@@ -133,7 +134,8 @@ def save_film(
     """Writes what the figure shows after every step of `shots`; the layout is that of the first.
 
     Arguments:
-        colours: The map of the figure's colours: all frames share a palette of these and of greys. None for lines, whose edges fade into
+        colours: The map of the figure's colours: all frames share a palette of these and of greys. None for lines,
+            whose edges fade into
             white: a palette of what the first frame has.
         back: Whether the film runs back again.
     """
@@ -178,7 +180,7 @@ def _check_film(solution: Any, path: str | Path, milliseconds: Any, usual: int) 
 
 
 def _samples(solution: Solution, resolution: int, box: Any) -> list[Samples]:
-    if solution.problem.family.dim == 3:
+    if solution.problem.family.in_space:
         return sample_slice(solution, box=box, resolution=resolution)
     return sample_field(solution, resolution, box=box)
 
@@ -195,7 +197,7 @@ def _stage(member: Solution, sample: Samples, norm: Any, colours: str, label: st
     ax.set(xlim=sample.box[:, 0], ylim=sample.box[:, 1], aspect="equal")
     colour_bar(figure, matplotlib.cm.ScalarMappable(norm, colours), ax, label)
     ax.set_xlabel("x")
-    label_upright(ax, "z" if member.problem.family.dim == 3 else "y")
+    label_upright(ax, "z" if member.problem.family.in_space else "y")
     return figure, ax
 
 
@@ -206,7 +208,7 @@ def _title(member: Solution) -> str:
 def _field_shots(solution: Solution, resolution: int, box: Any) -> tuple["Figure", Iterable[Any]]:
     matplotlib = matplotlib_or_words()
     members, samples = members_of(solution), _samples(solution, resolution, box)
-    wave = isinstance(solution.problem.data, AbstractWave)
+    wave = solution.problem.data.is_wave
     values = np.concatenate([np.real(sample.value) for sample in samples])
     norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     label = "Re u" if np.iscomplexobj(samples[0].value) else "u"

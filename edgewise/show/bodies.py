@@ -30,7 +30,7 @@ def body_figure(family: Any, parameters: Mapping[str, Any] | None = None) -> "Fi
 
 
 def bodies_figure(family: Any, members: Sequence[Mapping[str, Any]]) -> "Figure":
-    """The bodies of several members, one beside the other, at most four in a row and on one scale; axes where it is one."""
+    """The bodies of several members side by side, at most four in a row and on one scale; axes if there is only one."""
     matplotlib = matplotlib_or_words()
     columns = min(4, len(members))
     rows = -(-len(members) // columns)

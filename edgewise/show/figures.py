@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.potentials import AbstractWave
 from edgewise.show.lines import boundary_figure as boundary_figure
 from edgewise.show.lines import density_figure as density_figure
 from edgewise.show.lines import far_field_figure as far_field_figure
@@ -46,8 +45,9 @@ def field_figure(
     """One row a member, its parameters above: truth, solution and the error on a logarithmic scale, up to the boundary.
 
     The truth is the problem's `exact` field, or `truth`, the same members solved; without either a row is the solution
-    alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without `truth`,
-    its real part and its absolute value are drawn. Save it with `figure.savefig("field.png")`; no window is opened.
+    alone. Of a complex field the real part is drawn. Where a wave is scattered, the field is the total one; without
+    `truth`, its real part and its absolute value are drawn. Save it with `figure.savefig("field.png")`; no window is
+    opened.
 
     Arguments:
         resolution: Points along the longer side of the grid.
@@ -61,7 +61,7 @@ def field_figure(
     matplotlib = matplotlib_or_words()
     samples = sample_field(solution, resolution, box=box, truth=truth) if samples is None else samples
     width, height = samples[0].box[1] - samples[0].box[0]
-    wave = isinstance(solution.problem.data, AbstractWave)
+    wave = solution.problem.data.is_wave
     columns = 3 if samples[0].truth is not None else 2 if wave else 1
     known = estimate and refusal(solution.problem) is None
     words = [caption(titled(member), 4.2 * columns - 0.8) for member in members_of(solution)]
@@ -70,8 +70,8 @@ def field_figure(
     figure = matplotlib.figure.Figure(figsize=size, dpi=100, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.02, hspace=0.04)
     axes = figure.subplots(len(samples), columns, squeeze=False, sharex=True, sharey=True)
-    # One scale for the errors of all members, so that they can be compared: whole decades, four below the worst member, and one
-    # below the best, which would else be all of one colour.
+    # One scale for the errors of all members, so that they can be compared: whole decades, four below the worst member,
+    # and one below the best, which would else be all of one colour.
     worst = [np.max(s.error) for s in samples if s.error is not None] or [1.0]
     best = 10.0 ** np.floor(np.log10(max(min(worst), FLOOR)))
     top = 10.0 ** np.ceil(np.log10(max(*worst, 50 * FLOOR)))

@@ -8,7 +8,6 @@ from edgewise.base.named import bind, names_in
 from edgewise.geometry.grids import box_around
 from edgewise.geometry.outlines import outlines
 from edgewise.potentials import PlaneWave, PointSource
-from edgewise.quadrature import Graded
 from edgewise.show.bodies import bodies_figure, surface_density_figure
 from edgewise.show.samples import check_count, check_solution, members_of
 from edgewise.show.style import MemberLines, in_decibels, label_upright, loudest, titled
@@ -44,11 +43,11 @@ def far_field_figure(solution: Solution, *, decibels: bool = True, count: int = 
 def density_figure(solution: Solution) -> "Figure":
     """The density over the arclength, one line a member; in space on the bodies, one row a member.
 
-    A complex one has a panel for its real and one for its imaginary part, a pair of densities panels for both. Several curves
-    follow each other. At corners, where densities are infinite, the scale is that of the rest.
+    A complex one has a panel for its real and one for its imaginary part, a pair of densities panels for both. Several
+    curves follow each other. At corners, where densities are infinite, the scale is that of the rest.
     """
     check_solution(solution)
-    if solution.problem.family.dim == 3:
+    if solution.problem.family.in_space:
         return surface_density_figure(solution)
     members = members_of(solution)
     lines = MemberLines(members)
@@ -62,7 +61,7 @@ def density_figure(solution: Solution) -> "Figure":
     for ax, (row, part, name) in zip(axes, panels, strict=True):
         for i, (arc, value) in enumerate(drawn):
             ax.plot(arc, part(value[row]), **lines.style(i))
-        if isinstance(solution.quadrature, Graded):
+        if solution.quadrature.slows_down:
             ax.set_ylim(_shown(drawn, lambda value, row=row, part=part: part(value[row])))
         ax.set_ylabel(name)
         ax.grid(linewidth=0.5, alpha=0.6)
@@ -76,11 +75,11 @@ def density_figure(solution: Solution) -> "Figure":
 def boundary_figure(solution: Solution) -> "Figure":
     """The boundaries of all members, one line each; in space the bodies, one beside the other.
 
-    A boundary that all members share is drawn once. Where they differ in the direction of a plane wave, each has an arrow along it, and
-    where in the place of a source, a ring.
+    A boundary that all members share is drawn once. Where they differ in the direction of a plane wave, each has an
+    arrow along it, and where in the place of a source, a ring.
     """
     members = members_of(solution)
-    if solution.problem.family.dim == 3:
+    if solution.problem.family.in_space:
         return bodies_figure(solution.problem.family, [titled(member) for member in members])
     lines = MemberLines(members)
     family, data = solution.problem.family, solution.problem.data
@@ -115,7 +114,7 @@ def _incidence(member: Solution, around: np.ndarray) -> tuple[np.ndarray, np.nda
     wave = bind(member.problem.data, member.parameters)
     middle = (around.min(axis=0) + around.max(axis=0)) / 2
     size = np.linalg.norm(around - middle, axis=-1).max()
-    if isinstance(wave, PointSource):
+    if wave.has_source:
         angle = np.linspace(0, 2 * np.pi, 25)[:, None]
         return np.zeros((0, 2)), np.asarray(wave.position) + 0.04 * size * np.concatenate(
             [np.cos(angle), np.sin(angle)], axis=1
@@ -128,7 +127,7 @@ def _incidence(member: Solution, around: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _along(member: Solution) -> tuple[np.ndarray, np.ndarray]:
-    """Arclength, and the rows of densities over it: every curve closed by its first node, and parted from the next by NaN."""
+    """Arclength and rows of densities: each curve is closed by its first node and followed by NaN."""
     density: Any = member.density
     values = np.atleast_2d(np.asarray(density.values))
     components = member.boundary.components

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.potentials import AbstractWave
 from edgewise.show.figures import region_of
 from edgewise.show.samples import check_count, sample_field
 from edgewise.show.style import colour_bar, matplotlib_or_words, shown_range
@@ -29,7 +28,7 @@ def mosaic_figure(
     check_count("columns", columns, 1, 6)
     samples = sample_field(solution, resolution, box=box)
     columns = min(columns, len(samples))
-    wave, side = isinstance(solution.problem.data, AbstractWave), solution.problem.side
+    wave, side = solution.problem.data.is_wave, solution.problem.side
     values = np.concatenate([np.real(sample.value) for sample in samples])
     norm = matplotlib.colors.Normalize(*shown_range(values, wave))
     shades = matplotlib.cm.ScalarMappable(norm, "RdBu_r" if wave else "viridis")

@@ -1,6 +1,7 @@
 """What notebooks show of problems, operators and solutions: a few words and a small picture, drawn here as SVG.
 
-Nothing here computes more than shapes, imports matplotlib or raises: what cannot be drawn, as while JAX traces, is left out.
+Nothing here computes more than shapes, imports matplotlib or raises: what cannot be drawn, as while JAX traces, is left
+out.
 """
 
 import html
@@ -8,13 +9,12 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from edgewise.base.html import register
 from edgewise.base.parameters import Box
 from edgewise.base.precision import is_concrete
-from edgewise.base.ranges import Interval, in_words, members_in_words
+from edgewise.base.values import in_words, members_in_words
 from edgewise.geometry import AbstractFamily
 from edgewise.geometry.outlines import outlines, patch_grids
 from edgewise.learn.operator import Operator
@@ -77,7 +77,7 @@ def members_picture(family: AbstractFamily, box: Box) -> str:
     """The boundaries of a few members, evenly spread over the box; below it, which they are."""
     try:
         # Surfaces on top of each other could not be told apart.
-        count = SHOWN if family.names and family.dim == 2 else 1
+        count = SHOWN if family.names and not family.in_space else 1
         spread = _spread({name: spec for name, spec in box.specs if name in family.names}, count)
         members = [{name: value[i] for name, value in spread.items()} for i in range(count)]
         lines = [(line, _INK[i]) for i, member in enumerate(members) for line in _shape(family, member)]
@@ -114,18 +114,10 @@ def density_pictures(boundary: Any, density: Any, parameters: Mapping[str, Any],
 
 
 def _spread(specs: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """Members that take even steps through every interval: the first number upwards, the others each in an order of its own."""
+    """Members at even steps through every interval: upwards in the first number, each other in its own random order."""
     steps, draw = np.linspace(0, 1, count) if count > 1 else np.array([0.5]), np.random.default_rng(SEED)
     orders = itertools.chain([steps], (draw.permutation(steps) for _ in itertools.count()))
-    spread = {}
-    for name, spec in specs.items():
-        if isinstance(spec, Interval):
-            low, high = np.asarray(spec.low), np.asarray(spec.high)
-            share = np.stack(list(itertools.islice(orders, low.size)), axis=-1).reshape(count, *low.shape)
-            spread[name] = low + share * (high - low)
-        else:
-            spread[name] = np.asarray(spec.sample(jax.random.key(SEED), count))
-    return spread
+    return {name: spec.steps(orders, count) for name, spec in specs.items()}
 
 
 def _which(spread: Mapping[str, np.ndarray]) -> str:
@@ -147,8 +139,9 @@ def _captioned(picture: str, words: str) -> str:
 
 
 def _shape(family: AbstractFamily, parameters: Mapping[str, Any]) -> list[np.ndarray]:
-    """Lines (n, 2): the curves of the plane, or of a surface the sides and middles of its patches, seen from the side."""
-    if family.dim == 2:
+    """Lines (n, 2): the curves of the plane, or the sides and middles of the patches of a surface, seen from the
+    side."""
+    if not family.in_space:
         return outlines(family, parameters, 120)
     surface: Any = family
     grids = patch_grids(surface, parameters, 8) @ _VIEW.T

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from edgewise.base.named import is_whole
 from edgewise.geometry.grids import MARGIN, box_around, grid_in, read_corners
 from edgewise.geometry.outlines import outlines
-from edgewise.potentials import AbstractWave
 from edgewise.problem import Problem
 from edgewise.solution import Solution
 
@@ -48,7 +48,7 @@ def sample_field(
     """
     check_solution(solution)
     check_count("resolution", resolution, 2, 200)
-    if solution.problem.family.dim == 3:
+    if solution.problem.family.in_space:
         raise ValueError(
             "`field_figure` draws fields in the plane; this one fills space. Write `plot.slice_figure(solution)`."
         )
@@ -63,8 +63,10 @@ def sample_field(
 
 
 def field_shown(solution: Solution) -> Any:
-    """The field that a picture shows: of scattered waves the total one."""
-    return solution.total if isinstance(solution.problem.data, AbstractWave) else solution
+    """The field that a picture shows: of scattered waves the total one, of a flow its speed."""
+    if solution.problem.representation.kernel.value_shape:
+        return lambda points: jnp.linalg.norm(solution(points), axis=-1)
+    return solution.total if solution.problem.data.is_wave else solution
 
 
 def _one(
@@ -84,21 +86,23 @@ def _one(
     true = None
     if truth is not None:
         true = np.asarray(field_shown(truth)(points))
-    elif problem.exact is not None and not isinstance(problem.data, AbstractWave):
+    elif problem.exact is not None and not problem.data.is_wave:
         true = np.asarray(problem.exact_at(jnp.asarray(points), member.parameters))
+        true = np.linalg.norm(true, axis=-1) if true.ndim == 2 else true
     points, value, true = where_known(points, value, true, box)
     return Samples(problem.parameters.in_order(member.parameters), curves, box, points, value, true)
 
 
 def where_known(points: np.ndarray, value: np.ndarray, true: np.ndarray | None, box: np.ndarray) -> tuple[Any, ...]:
-    """What is compared: not within rounding of the boundary, where the two may differ about the side, or where truth is infinite."""
+    """The points to compare: without those where truth is infinite, or too close to the boundary to agree on the
+    side."""
     if true is None:
         return points, value, true
     known = np.isfinite(true)
     if np.sum(known) < 3:
         raise ValueError(
-            f"The truth is finite nowhere in the box from {box[0].tolist()} to {box[1].tolist()}, so there is nothing to compare "
-            "with. Pass another `box`, or mend `exact`."
+            f"The truth is finite nowhere in the box from {box[0].tolist()} to {box[1].tolist()}, so there is nothing "
+            "to compare with. Pass another `box`, or mend `exact`."
         )
     return points[known], value[known], true[known]
 
@@ -108,16 +112,17 @@ def truths_of(members: list[Solution], truth: Solution | None) -> list[Any]:
     truths = [None] * len(members) if truth is None else members_of(truth)
     if len(truths) != len(members):
         raise ValueError(
-            f"`truth` has {len(truths)} members, but the solution {len(members)}; expected the same members. Solve for the same "
-            "parameters."
+            f"`truth` has {len(truths)} members, but the solution {len(members)}; expected the same members. Solve for "
+            "the same parameters."
         )
     return truths
 
 
 def corners(box: Any, problem: Problem, around: np.ndarray) -> np.ndarray:
-    """(2, 2): lower left and upper right corner of what is shown; `box` or, where it is None, one with room around points."""
+    """(2, 2): lower left and upper right corner of what is shown; `box` or, where it is None, one with room around
+    points."""
     if box is None:
-        outside = isinstance(problem.data, AbstractWave) and problem.side == "exterior"
+        outside = problem.data.is_wave and problem.side == "exterior"
         return box_around(around, MARGIN_OF_WAVES if outside else MARGIN[problem.side])
     found = read_corners(box)
     if found is None:
@@ -137,7 +142,7 @@ def check_solution(solution: Any, example: str = "field_figure(operator(t=1.5))"
 
 def check_count(name: str, count: Any, least: int, usual: int) -> None:
     """Whether an argument is a whole number, and not too small."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+    if not is_whole(count, least):
         raise ValueError(f"`{name}` must be a whole number from {least} on, got {count!r}. Write `{name}={usual}`.")
 
 
@@ -147,9 +152,9 @@ def members_of(solution: Solution) -> list[Solution]:
 
 
 def check_seen(shown: np.ndarray, box: np.ndarray, where: str = "") -> None:
-    # Of fewer than three points there is no triangle.
+    # Fewer than three points make no triangle.
     if np.sum(shown) < 3:
         raise ValueError(
-            f"There is no field in the box from {box[0].tolist()} to {box[1].tolist()}{where}: all of it lies on the other side "
-            "of the boundary. Pass another `box` (`--box`), or none for one that holds the boundary."
+            f"There is no field in the box from {box[0].tolist()} to {box[1].tolist()}{where}: all of it lies on the "
+            "other side of the boundary. Pass another `box` (`--box`), or none for one that holds the boundary."
         )

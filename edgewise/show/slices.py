@@ -8,7 +8,6 @@ from scipy.ndimage import map_coordinates
 
 from edgewise.geometry.grids import grid_in
 from edgewise.geometry.outlines import patch_grids
-from edgewise.potentials import AbstractWave
 from edgewise.show.samples import (
     Samples,
     check_count,
@@ -41,8 +40,8 @@ def sample_slice(
 ) -> list[Samples]:
     """Every member's field on a slice: on a grid of `resolution` points along the longer side, and along bodies.
 
-    Members share `box`, lower left and upper right corner; None stands for one that holds the sections of all bodies. `truth`
-    stands in for an `exact` field.
+    Members share `box`, lower left and upper right corner; None stands for one that holds the sections of all bodies.
+    `truth` stands in for an `exact` field.
     """
     if plane not in ("x", "y", "z"):
         raise ValueError(f'`plane` must be "x", "y" or "z", the coordinate that a slice fixes, got {plane!r}.')
@@ -62,7 +61,7 @@ def sample_slice(
 
 
 def sections(family: "AbstractSurface", parameters: dict[str, Any], axis: int, offset: float) -> list[np.ndarray]:
-    """Closed curves (n, 2) in which bodies meet the plane where a coordinate is `offset`, the bounded domain on their left."""
+    """Closed curves (n, 2) where bodies meet the plane coordinate = `offset`, with the bounded domain on their left."""
     # Comes with matplotlib, without which there is no figure to ask for this.
     from contourpy import contour_generator
 
@@ -74,8 +73,10 @@ def sections(family: "AbstractSurface", parameters: dict[str, Any], axis: int, o
     for body in np.split(patches, np.cumsum(family.bodies)[:-1]):
         pieces = []
         for patch in body:
-            for line in contour_generator(z=patch[..., axis]).lines(level):
-                at = [map_coordinates(patch[..., i], line.T[::-1], order=1) for i in range(3) if i != axis]  # pyright: ignore
+            crossings: Any = contour_generator(z=patch[..., axis]).lines(level)
+            for line in crossings:
+                shown = (patch[..., i] for i in range(3) if i != axis)
+                at = [map_coordinates(part, line.T[::-1], order=1) for part in shown]
                 pieces.append(np.stack(at, axis=1))
         loops += [loop for loop in _joined(pieces) if np.max(np.ptp(loop, axis=0)) > 1e-6 * size]
     return _turned(loops)
@@ -102,7 +103,7 @@ def _one(
     true = None
     if truth is not None:
         true = np.asarray(field_shown(truth)(places))
-    elif member.problem.exact is not None and not isinstance(member.problem.data, AbstractWave):
+    elif member.problem.exact is not None and not member.problem.data.is_wave:
         true = np.asarray(member.problem.exact_at(jnp.asarray(places), member.parameters))
     points, value, true = where_known(points, value, true, box)
     return Samples(member.problem.parameters.in_order(member.parameters), curves, box, points, value, true)

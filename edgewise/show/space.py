@@ -45,8 +45,8 @@ def slice_figure(
 ) -> "Figure":
     """One row a member: the field on a slice, where bodies are grey; real part and absolute value of total waves.
 
-    As `field_figure` draws fields in the plane: beside the truth and the error where the problem has an `exact` field, or `truth`
-    is given.
+    As `field_figure` draws fields in the plane: beside the truth and the error where the problem has an `exact` field,
+    or `truth` is given.
 
     Arguments:
         box: Lower left and upper right corner of the slice; None for one that holds the sections of all bodies.
@@ -121,7 +121,7 @@ def far_field_sphere_figure(solution: "Solution", *, count: int = 181) -> "Figur
 def far_field_lines_figure(
     panels: "Mapping[str, Mapping[str, Solution]]", *, columns: int = 4, count: int = 361
 ) -> "Figure":
-    """|u_inf| over θ from +z, in the plane y = 0: a panel for each title, and in it a line for each name, later ones thinner.
+    """|u_inf| over θ from +z in the plane y = 0: one panel per title, with a line per name, later ones thinner.
 
     All the way round: 0° is +z, 90° is +x.
     """

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewise.base.named import Parameter, names_in
-from edgewise.base.ranges import in_words
-from edgewise.potentials import AbstractWave, PlaneWave, PointSource
+from edgewise.base.named import name_of, names_in
+from edgewise.base.values import in_words
+from edgewise.potentials import PlaneWave, PointSource
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,12 +69,12 @@ def in_decibels(value: np.ndarray, bottom: float) -> np.ndarray:
 
 
 def titled(member: Any) -> dict[str, Any]:
-    """What a title says of a member: the numbers of a wave that its problem fixes, and the parameters in the order of the box."""
+    """The numbers in a member's title: those of a wave that its problem fixes, then parameters in the box's order."""
     problem = member.problem
     fixed = {}
-    if isinstance(problem.data, AbstractWave):
+    if problem.data.is_wave:
         fixed = {"k": problem.representation.kernel.wavenumber}
-    if isinstance(problem.data, PlaneWave) and not isinstance(problem.data.direction, Parameter):
+    if isinstance(problem.data, PlaneWave) and name_of(problem.data.direction) is None:
         fixed["direction"] = problem.data.vector
     if isinstance(problem.data, PointSource):
         fixed["source"] = problem.data.position
@@ -94,8 +94,8 @@ def caption_row(ax: "Axes", words: str, lines: int = 1) -> None:
     if not words:
         return
     matplotlib = matplotlib_or_words()
-    # A title to the left counts for the layout by its height alone: it may run on above the other panels. Setting another
-    # title would undo where it is.
+    # A title to the left counts for the layout by its height alone: it may run on above the other panels. Setting
+    # another title would undo where it is.
     text = ax.set_title(words, loc="left", fontsize="medium", pad=TITLE_PAD)
     figure: Any = ax.figure
     points = TITLE_PAD + 1.25 * lines * matplotlib.rcParams["font.size"] * 1.2
@@ -145,7 +145,8 @@ def label_upright(ax: "Axes", letter: str) -> None:
 
 
 def settle(figure: "Figure") -> None:
-    """Lays a figure out until its texts have room: panels of equal units need a few passes, and a file is drawn after one."""
+    """Lays a figure out until its texts have room: panels of equal units need a few passes, and saving makes only
+    one."""
     for _ in range(4):
         figure.get_layout_engine().execute(figure)  # pyright: ignore
 
@@ -153,8 +154,8 @@ def settle(figure: "Figure") -> None:
 class MemberLines:
     """Lines of members that can be told apart in print and in grey: from dark to light, in turn solid and broken.
 
-    What members share is the figure's title. Of up to eight a legend below says which is which; of more a colour bar, where they
-    differ in one number.
+    What members share is the figure's title. Of up to eight a legend below says which is which; of more a colour bar,
+    where they differ in one number.
     """
 
     def __init__(self, members: Sequence[Any]):
@@ -176,7 +177,8 @@ class MemberLines:
         self.colours = self.matplotlib.colormaps["viridis"](0.85 * place)
 
     def figure(self, width: float, height: float, title: str = "") -> "Figure":
-        """With room below for the legend, and above for what members share and a title, which is the figure's label too."""
+        """Leaves room below for the legend, and above for what members share and a title, which is the figure's label
+        too."""
         words = "\n".join(filter(None, [caption(self.shared, width), title]))
         labels = self._labels(width)
         rows = -(-len(labels) // _columns(labels, width)) if labels else 0

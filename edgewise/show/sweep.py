@@ -22,8 +22,8 @@ ROWS = {
 def sweep_figure(cells: list[dict[str, Any]]) -> "Figure":
     """Heat maps of relative errors, one row each for the paper, its recipe with and without Fourier features, and ours.
 
-    The rows of the paper share a logarithmic scale; ours has its own, many decades below. `cells` have `layers`, `neurons`, `p`
-    and the errors by name, as results.json has them.
+    The rows of the paper share a logarithmic scale; ours has its own, many decades below. `cells` have `layers`,
+    `neurons`, `p` and the errors by name, as results.json has them.
     """
     matplotlib = matplotlib_or_words()
     layers, neurons, codes = (sorted({cell[name] for cell in cells}) for name in ("layers", "neurons", "p"))

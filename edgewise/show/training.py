@@ -14,7 +14,7 @@ Records = list[dict[str, Any]]
 
 
 def training_figure(history: Records) -> "Figure":
-    """The loss, and what the worst of the members not trained on misses of its data, over the steps of `operator.history`."""
+    """The loss, and the worst relative error on validation members, over the steps of `operator.history`."""
     if not history:
         raise ValueError("The history has no records; expected one or more. Pass `operator.history` after training.")
     matplotlib = matplotlib_or_words()
@@ -41,7 +41,7 @@ def training_figure(history: Records) -> "Figure":
 
 
 def race_figure(theirs: Records, ours: Records) -> "Figure":
-    """Left the paper's recipe over its steps: the loss falls while the error stands still. Right both errors over seconds."""
+    """Left: the paper's recipe, whose loss falls while its error stands still. Right: both errors over seconds."""
     matplotlib = matplotlib_or_words()
     figure = matplotlib.figure.Figure(figsize=(9.6, 3.8), dpi=100, layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -1,4 +1,4 @@
-"""Functions that no dependency has: trigonometric interpolation, Bessel functions and harmonics that differentiate well."""
+"""Functions that no dependency has: trigonometric interpolation, differentiable Bessel functions and harmonics."""
 
 from edgewise.special.bessel import (
     i0_of_square,

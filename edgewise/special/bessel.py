@@ -146,7 +146,9 @@ def _times_log(n: int, z: Array, f: Callable[[int], Array]) -> Array:
 
 def _knows_derivatives(function: Callable[[Array, int], Array]) -> Callable[..., Array]:
     """A function of q and n, its n-th derivative in q: it differentiates to n + 1."""
-    ruled = jax.custom_jvp(lambda q, n=0: function(jnp.asarray(q), n), nondiff_argnums=(1,))
+    # Traced once for each shape: equations of two media have hundreds of these in them.
+    traced = jax.jit(function, static_argnums=1)
+    ruled = jax.custom_jvp(lambda q, n=0: traced(jnp.asarray(q), n), nondiff_argnums=(1,))
     ruled.defjvp(lambda n, at, along: (ruled(*at, n), ruled(*at, n + 1) * along[0]))
     update_wrapper(ruled, function)
     return ruled

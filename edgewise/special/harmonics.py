@@ -12,8 +12,8 @@ from edgewise.special.legendre import gauss
 def real_harmonics(degree: int, d: Float[Array, "*batch 3"]) -> Float[Array, "*batch n"]:
     """The (degree + 1)² real spherical harmonics Y_lm at unit vectors `d`, orthonormal over the unit sphere.
 
-    In the order l = 0; l = 1, m = -1, 0, 1; and so on. Y_lm is sqrt(2) N P_l^m(z)/(1 - z²)^(m/2) times Re (x + iy)^m for
-    m > 0, times Im (x + iy)^|m| for m < 0, without the phase (-1)^m: Y_11 = sqrt(3/4π) x.
+    In the order l = 0; l = 1, m = -1, 0, 1; and so on. Y_lm is sqrt(2) N P_l^m(z)/(1 - z²)^(m/2) times Re (x + iy)^m
+    for m > 0, times Im (x + iy)^|m| for m < 0, without the phase (-1)^m: Y_11 = sqrt(3/4π) x.
 
     >>> (real_harmonics(1, jnp.array([0.0, 0.0, 1.0])) * jnp.sqrt(4 * jnp.pi)).round(4).tolist()
     [1.0, 0.0, 1.7321, 0.0]

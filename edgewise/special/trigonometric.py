@@ -19,7 +19,7 @@ def circulant_weights(symbol: np.ndarray) -> np.ndarray:
 
 
 def resample(values: Inexact[Array, " n"], count: int, shift: float = 0.0) -> Inexact[Array, " count"]:
-    """The trigonometric interpolant of n equispaced values, at `count` >= n equispaced nodes that start `shift` further.
+    """The trigonometric interpolant of n equispaced values at `count` >= n equispaced nodes that start `shift` further.
 
     >>> import jax.numpy as jnp
     >>> resample(jnp.array([1.0, 0.0, -1.0, 0.0]), 8).round(3).tolist()
@@ -41,18 +41,18 @@ def resample(values: Inexact[Array, " n"], count: int, shift: float = 0.0) -> In
     return _like(values, jnp.fft.ifft(jnp.concatenate([low, padding, high])) * (count / n))
 
 
-def halve(rows: Inexact[Array, "m 2n"]) -> Inexact[Array, "m n"]:
+def halve(rows: Inexact[Array, "... m 2n"]) -> Inexact[Array, "... m n"]:
     """The transpose of `resample` from n to 2n nodes: functionals of the fine values become functionals of the coarse.
 
     A product, not a transform: on the CPU, XLA cannot lay out a batched transform whose result enters a factorisation.
     """
-    n = rows.shape[1] // 2
+    n = rows.shape[-1] // 2
     k = np.arange(n)
     # Interpolation from the nodes to the midpoints between them, a function of their distance alone.
     modes = wave_numbers(n) * np.pi / n
     weights = np.fft.ifft(np.where(2 * np.abs(wave_numbers(n)) == n, np.cos(modes), np.exp(1j * modes))).real
     midpoints = weights[(k[:, None] - k[None, :]) % n]
-    return rows[:, ::2] + rows[:, 1::2] @ jnp.asarray(midpoints, rows.real.dtype)
+    return rows[..., ::2] + rows[..., 1::2] @ jnp.asarray(midpoints, rows.real.dtype)
 
 
 def derivative(values: Inexact[Array, " n"]) -> Inexact[Array, " n"]:

@@ -160,17 +160,20 @@ def words(report: dict[str, Any]) -> str:
     raced = (
         "it does not come to 4 % in these steps"
         if sooner is None
-        else f"it takes {theirs['seconds_to_4_percent']:.2g} s to 4 %, edgewise {ours['seconds_to_4_percent']:.2g} s: {sooner:.0f} times less"
+        else f"it takes {theirs['seconds_to_4_percent']:.2g} s to 4 %, edgewise "
+        f"{ours['seconds_to_4_percent']:.2g} s: {sooner:.0f} times less"
     )
     return f"""Relative l2 errors of the field inside.
 
 {table(header, rows)}
 
-- The paper's recipe: {theirs["steps"]:,} of 200,000 steps of Adam, {theirs["seconds"]:.1f} s; {raced}. "Its recipe here" is the field by
-  the rule it was trained with, as the paper measures it; "integrated exactly" reads the same density with an accurate rule.
-- edgewise: recipe `{ours["recipe"]}`, {ours["steps"]} steps of Gauss-Newton, {ours["seconds"]:.2g} s; largest errors are absolute, up to the boundary.
-- After equal time, {race["equal_seconds"]:.2g} s, the error of edgewise is {race["smaller_after_equal_time"]:.1e} times smaller; at the end
-  of both {race["smaller_at_the_end"]:.1e} times.
+- The paper's recipe: {theirs["steps"]:,} of 200,000 steps of Adam, {theirs["seconds"]:.1f} s; {raced}. "Its recipe
+  here" is the field by the rule it was trained with, as the paper measures it; "integrated exactly" reads the same
+  density with an accurate rule.
+- edgewise: recipe `{ours["recipe"]}`, {ours["steps"]} steps of Gauss-Newton, {ours["seconds"]:.2g} s; largest errors
+  are absolute, up to the boundary.
+- After equal time, {race["equal_seconds"]:.2g} s, the error of edgewise is {race["smaller_after_equal_time"]:.1e} times
+  smaller; at the end of both {race["smaller_at_the_end"]:.1e} times.
 
 Seconds leave out compilation."""
 

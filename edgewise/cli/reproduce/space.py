@@ -60,18 +60,19 @@ def words(report: dict[str, Any]) -> str:
             )
     taken = sorted(reference["seconds"])
     nodes = reference["nodes_along_a_side"]
-    return f"""Relative l2 errors: of far fields over all directions, and of total fields on the slice y = 0, from -4 to 4. The paper's wave is
-axial, along (0, 0, 1); the experiment that it cites sends one along the gap, (1, 0, 0), here transverse.
+    return f"""Relative l2 errors: of far fields over all directions, and of total fields on the slice y = 0, from -4 to
+4. The paper's wave is axial, along (0, 0, 1); the experiment that it cites sends one along the gap, (1, 0, 0), here
+transverse.
 
 {table(header, rows)}
 
-- The paper's recipe: {theirs["steps"]:,} of 200,000 steps of Adam, {theirs["seconds"]:.1f} s. A single layer with random nodes, for the
-  axial wave alone; its density is read here with an accurate rule.
-- edgewise: recipe `{ours["recipe"]}`, {_training(ours)}; one network for every t and every direction. A query, from parameters to the far field in
-  all directions, takes {ours["query_seconds"]:.2g} s.
-- The reference is `solve` with `Duffy({nodes})`, {reference["num_nodes"]:,} nodes: {taken[len(taken) // 2]:.1f} s for both waves at one t, which share a
-  matrix. That of `Duffy(12)` is wrong by up to 2e-6 for axial far fields, 6e-6 for transverse ones and 2e-5 on the slice: errors
-  that small are its own.
+- The paper's recipe: {theirs["steps"]:,} of 200,000 steps of Adam, {theirs["seconds"]:.1f} s. A single layer with
+  random nodes, for the axial wave alone; its density is read here with an accurate rule.
+- edgewise: recipe `{ours["recipe"]}`, {_training(ours)}; one network for every t and every direction. A query, from
+  parameters to the far field in all directions, takes {ours["query_seconds"]:.2g} s.
+- The reference is `solve` with `Duffy({nodes})`, {reference["num_nodes"]:,} nodes: {taken[len(taken) // 2]:.1f} s for
+  both waves at one t, which share a matrix. That of `Duffy(12)` is wrong by up to 2e-6 for axial far fields, 6e-6 for
+  transverse ones and 2e-5 on the slice: errors that small are its own.
 
 Seconds of training have compilation in them where `fit` trained, and only there."""
 

@@ -1,4 +1,4 @@
-"""`edgewise reproduce sweep`: groups of cells one after the other, each kept when it is done; results in words and as a picture."""
+"""`edgewise reproduce sweep`: groups of cells in turn, each kept when it is done; results in words and as a picture."""
 
 import dataclasses
 import json
@@ -86,8 +86,9 @@ def _stored(sweep: Sweep, folder: Path) -> dict[str, dict[str, Any]]:
                 f"{name} {settings.get(name)}, here {mine[name]}" for name in mine if settings.get(name) != mine[name]
             ]
             raise ValueError(
-                f"`{folder.parent}` holds a sweep with other settings ({'; '.join(other) or 'of another version'}). Give the same "
-                "`--seed` and `--full` or `--quick` as then, name another `--out`, or pass `--overwrite`."
+                f"`{folder.parent}` holds a sweep with other settings ({'; '.join(other) or 'of another version'}). "
+                "Give the same `--seed` and `--full` or `--quick` as then, name another `--out`, or pass "
+                "`--overwrite`."
             )
     return found
 
@@ -114,10 +115,11 @@ def words(report: dict[str, Any]) -> str:
     note = f"\n- Of {lost} cells a loss was no longer finite: their weights are those before that step." if lost else ""
     return f"""Relative l2 errors of the field inside at t = 1.15, by layers (down), neurons (to the right) and p.
 
-- The paper's recipe: {settings["steps"]:,} of 200,000 steps of Adam, over the last {settings["settle"]:.0%} of which the rate falls to nothing; its field is summed by the
-  rule it was trained with, as the paper measures it. {report["within_a_factor_2"]} of {len(cells)} cells are within a factor of 2 of the printed error.{few}
-- edgewise: recipe `default` with the sizes of the cell, {settings["our_steps"]} steps of Gauss-Newton. {report["edgewise_better"]} of {len(cells)} cells
-  are better than the printed error.
+- The paper's recipe: {settings["steps"]:,} of 200,000 steps of Adam, over the last {settings["settle"]:.0%} of which
+  the rate falls to nothing; its field is summed by the rule it was trained with, as the paper measures it.
+  {report["within_a_factor_2"]} of {len(cells)} cells are within a factor of 2 of the printed error.{few}
+- edgewise: recipe `default` with the sizes of the cell, {settings["our_steps"]} steps of Gauss-Newton.
+  {report["edgewise_better"]} of {len(cells)} cells are better than the printed error.
 - Seconds of all groups, with compilation: {taken}.{note}
 
 ## With Fourier features: the paper / its recipe here / edgewise
