@@ -1,5 +1,6 @@
 """Waves of one frequency, and their exponentially decaying counterparts."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -8,14 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from edgewise.base.named import Parameter, number
+from edgewise.base.named import Parameter, name_of, number
 from edgewise.base.precision import is_concrete
-from edgewise.kernels.kernel import AbstractKernel, check_dim
+from edgewise.kernels.kernel import AbstractKernel, PointFunction, check_dim, laplacian
 from edgewise.special import i0_of_square, j0_of_square, k0_of_square, k0_regular, y0_regular
-from edgewise.special.elementary import sincos
+from edgewise.special.elementary import polynomial, sincos
 
-# Beyond this argument the factor of the logarithm, which grows as e^z, is faded out: what it multiplies has decayed.
-FADE = 6.0
+# The factor of the logarithm grows as e^z, z = Re κ|d|, and is faded out by Q(z²/6), Q(t) = e^{-t} (1 + t + ... +
+# t⁷/7!): 1 but for t⁸/8! near zero, half near z = 7, gone at 15. On circles, for κ of 0.5 to 60, nodes 0.3/κ apart
+# take the matrix to 1e-13. A lower power shows its kink at zero, a higher one lets e^z round, and a steeper fade is
+# narrow itself: e^{-(z/6)^16} takes nodes 0.1/κ apart for 1e-8.
+FADE_POWER = 8
+# The square of z that is one unit of t: a smaller one is narrower for nodes, a larger one lets e^z round.
+FADE_SQUARE = 6.0
+# Beyond this t nothing is left of Q, whatever it multiplies.
+FADED = 200.0
 # Below this square of the argument K0 is computed from its series, above from K0 itself.
 SERIES = 9.0
 
@@ -37,16 +45,24 @@ class Helmholtz(AbstractKernel):
     dim: int = eqx.field(static=True)
     wavenumber: Any
     words = "Δu + k²u = 0"
+    oscillates = True
 
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("Helmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
 
+    @property
+    def radiates(self) -> bool:
+        return name_of(self.wavenumber) is not None or not jnp.iscomplexobj(self.wavenumber)
+
+    def operator(self, u: PointFunction) -> PointFunction:
+        return lambda x: -(self.wavenumber**2) * u(x) - laplacian(u)(x)
+
     def radial(self, q: Array) -> Array:
-        if self.dim == 2:
-            return super().radial(q)
-        r = jnp.sqrt(q)
         k = jnp.asarray(self.wavenumber)
+        if not self.is_spatial:
+            return _decaying(_decay(k), q) if jnp.iscomplexobj(k) else super().radial(q)
+        r = jnp.sqrt(q)
         if jnp.iscomplexobj(k):
             return jnp.exp(1j * k * r) / (4 * jnp.pi * r)
         # Part by part: neither the complex exponential nor a complex division is vectorised on the CPU.
@@ -96,7 +112,9 @@ class Helmholtz(AbstractKernel):
 
 
 class ModifiedHelmholtz(AbstractKernel):
-    """-(Δ - k²)G = δ: screened potentials, diffusion with loss. In the plane G = K₀(k |d|) / 2π, in space e^{-k|d|} / 4π|d|.
+    """-(Δ - k²)G = δ, for screened potentials and for diffusion with loss.
+
+    In the plane G = K₀(k |d|) / 2π, in space G = e^{-k|d|} / 4π|d|.
 
     Arguments:
         wavenumber: k > 0, or a parameter's name; 1/k is the length over which fields decay.
@@ -109,14 +127,18 @@ class ModifiedHelmholtz(AbstractKernel):
     dim: int = eqx.field(static=True)
     wavenumber: Any
     words = "Δu - λ²u = 0"
+    obeys_maximum = True
 
     def __init__(self, dim: int, wavenumber: Any):
         self.dim, self.wavenumber = check_dim("ModifiedHelmholtz", dim, ", wavenumber=..."), number(wavenumber)
         _raise(self)
 
+    def operator(self, u: PointFunction) -> PointFunction:
+        return lambda x: self.wavenumber**2 * u(x) - laplacian(u)(x)
+
     def radial(self, q: Array) -> Array:
-        if self.dim == 2:
-            return super().radial(q)
+        if not self.is_spatial:
+            return _decaying(jnp.asarray(self.wavenumber, q.dtype), q)
         r = jnp.sqrt(q)
         return jnp.exp(-jnp.asarray(self.wavenumber, q.dtype) * r) / (4 * jnp.pi * r)
 
@@ -155,25 +177,52 @@ def _decay(wavenumber: Array) -> Array:
     return -1j * jnp.asarray(wavenumber)
 
 
+def _decaying(kappa: Array, q: Array) -> Array:
+    """K0(κ|d|)/2π itself, not the sum of its parts: far away those cancel, and it should be right relatively."""
+    return k0_of_square(kappa**2 * q) / (2 * jnp.pi)
+
+
 def _fade(kappa: Array, q: Array) -> Array:
-    """(Re κ |d| / FADE)^16, smooth in d: e^{-this} is 1 near zero up to rounding, and 0 where I0 is large."""
-    return (kappa.real**2 * q / FADE**2) ** 8
+    """t of `_kept`: the square of Re κ|d|, so that it is smooth in d."""
+    return kappa.real**2 * q / FADE_SQUARE
+
+
+@jax.custom_jvp
+def _kept(t: Array) -> Array:
+    """Q(t) = e^{-t} Σ t^k / k! over k below `FADE_POWER`: what is kept of the logarithm's factor."""
+    return jnp.exp(-t) * polynomial([1 / math.factorial(k) for k in range(FADE_POWER)], t)
+
+
+@jax.custom_jvp
+def _lost(t: Array) -> Array:
+    """1 - Q(t) = e^{-t} Σ t^k / k! over k from `FADE_POWER` on, relatively right; for t <= SERIES / FADE_SQUARE."""
+    terms = [1 / math.factorial(k) for k in range(FADE_POWER, FADE_POWER + 16)]
+    return t**FADE_POWER * jnp.exp(-t) * polynomial(terms, t)
+
+
+def _lost_slope(t: Array) -> Array:
+    return t ** (FADE_POWER - 1) * jnp.exp(-t) / math.factorial(FADE_POWER - 1)
+
+
+# The derivative of the sum is one term: nothing cancels, and it is cheap.
+_kept.defjvps(lambda dt, value, t: -_lost_slope(t) * dt)
+_lost.defjvps(lambda dt, value, t: _lost_slope(t) * dt)
 
 
 def _faded_log_part(kappa: Array, q: Array) -> Array:
     fade = _fade(kappa, q)
-    left = fade < 700
+    left = fade < FADED
     # Where nothing is left, I0 is kept from overflowing.
     growing = i0_of_square(kappa**2 * jnp.where(left, q, 0))
-    return -jnp.where(left, jnp.exp(-jnp.where(left, fade, 0)), 0) * growing / (4 * jnp.pi)
+    return -jnp.where(left, _kept(jnp.where(left, fade, 0)), 0) * growing / (4 * jnp.pi)
 
 
 def _faded_smooth_part(kappa: Array, q: Array) -> Array:
     """K0/2π less log_part · log q; K0 = k0_regular - I0 log(κ² q)/2 by its series, where it has converged."""
     small = jnp.abs(kappa**2) * q < SERIES
     near = jnp.where(small, q, 0)
-    # The factor `faded` vanishes to order 16 where the logarithm is infinite.
-    faded = jnp.expm1(-_fade(kappa, near)) * jnp.log(jnp.where(near > 0, near, 1))
+    # What is lost vanishes to order 2 FADE_POWER in |d| where the logarithm is infinite.
+    faded = -_lost(_fade(kappa, near)) * jnp.log(jnp.where(near > 0, near, 1))
     series = k0_regular(kappa**2 * near) / (2 * jnp.pi)
     series = series + i0_of_square(kappa**2 * near) / (4 * jnp.pi) * (faded - jnp.log(kappa**2))
     far = jnp.where(small, SERIES / jnp.abs(kappa**2), q)
@@ -185,8 +234,9 @@ def _raise(kernel: Any) -> None:
     shape = getattr(kernel.wavenumber, "shape", ())
     if shape != ():
         raise ValueError(
-            f"The wavenumber of `{kernel.name}` must be one number or a parameter's name, got an array of shape {shape}. A range is given "
-            f'as `{kernel.name}(dim={kernel.dim}, wavenumber="k")` with `Box(k=(1.0, 2.0))`.'
+            f"The wavenumber of `{kernel.name}` must be one number or a parameter's name, "
+            f"got an array of shape {shape}. A range is given as "
+            f'`{kernel.name}(dim={kernel.dim}, wavenumber="k")` with `Box(k=(1.0, 2.0))`.'
         )
     refusal = kernel.refusal()
     if refusal:
