@@ -33,6 +33,7 @@ from edgewise.kernels import Biharmonic as Biharmonic
 from edgewise.kernels import Helmholtz as Helmholtz
 from edgewise.kernels import Laplace as Laplace
 from edgewise.kernels import ModifiedHelmholtz as ModifiedHelmholtz
+from edgewise.kernels import Stokes as Stokes
 from edgewise.learn.choices import recipe as recipe
 from edgewise.learn.fit import fit as fit
 from edgewise.learn.loading import load as load
@@ -52,6 +53,9 @@ from edgewise.potentials import PlaneWave as PlaneWave
 from edgewise.potentials import PointSource as PointSource
 from edgewise.potentials import Robin as Robin
 from edgewise.potentials import SingleLayer as SingleLayer
+from edgewise.potentials import Transmission as Transmission
+from edgewise.potentials import TwoMedia as TwoMedia
+from edgewise.potentials import UniformField as UniformField
 from edgewise.presets import preset as preset
 from edgewise.problem import Problem as Problem
 from edgewise.quadrature import Duffy as Duffy

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
-from edgewise.geometry.union import turn_of
+from edgewise.geometry.family import turn_of
 from edgewise.special import interpolate, lagrange
 
 BETWEEN_NODES = (

@@ -9,6 +9,7 @@ from edgewise.show.lines import boundary_figure as boundary_figure
 from edgewise.show.lines import density_figure as density_figure
 from edgewise.show.lines import far_field_figure as far_field_figure
 from edgewise.show.mosaic import mosaic_figure as mosaic_figure
+from edgewise.show.samples import sample_field as sample_field
 from edgewise.show.space import far_field_lines_figure as far_field_lines_figure
 from edgewise.show.space import far_field_sphere_figure as far_field_sphere_figure
 from edgewise.show.space import slice_figure as slice_figure

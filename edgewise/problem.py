@@ -23,9 +23,12 @@ from edgewise.potentials import (
     DoubleLayer,
     Member,
     PlaneWave,
+    Region,
     Side,
+    Strengths,
 )
-from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature import AbstractField, AbstractQuadrature
+from edgewise.quadrature.discretisation import densities_of
 
 
 class Problem(eqx.Module):
@@ -35,16 +38,16 @@ class Problem(eqx.Module):
         family: The boundaries, one for every value of the parameters.
         parameters: The `Box` of named parameters.
         representation: How the field is made from a density, and for which equation.
-        data: Function of one point `x` and, by name, of parameters and `normal`; what the condition prescribes there. Or an
-            incident wave: then the condition holds, with zero, for incident plus scattered field, and the solution is the
-            scattered one. Or `BoundaryValues` at nodes.
+        data: What the condition prescribes: a function of one point `x` and, by name, of parameters and `normal`. Or an
+            incident wave: the condition then holds, with zero, for the sum of the incident and the scattered field,
+            and the solution is the scattered field. Or `BoundaryValues`, which are given at nodes.
         side: "interior", "exterior" or "both".
         condition: `Dirichlet()`, `Neumann()`, `Robin(coefficient)`, or for equations of fourth order `Clamped()`.
         exact: The true field as a function of `x` and named parameters, if known; never used to solve.
-        at_infinity: For exterior problems of Laplace: "bounded", or the total charge Q (a number or a parameter's name), for
-            u ~ -Q log |x| / 2π + constant. The constant comes out as `solution.at_infinity`. To ask for u = O(1/|x|)
-            too, as the paper does, is to ask too much in the plane: only special data allow it. For Neumann data the charge
-            is the data's own and nothing is to be said.
+        at_infinity: For exterior problems of Laplace's equation in the plane: "bounded", or the total charge Q (a
+            number or a parameter's name), for u ~ -Q log |x| / 2π + constant. The solve finds the constant, which is
+            then `solution.at_infinity`. The paper also asks for u = O(1/|x|), which is too much in the plane: only
+            special data allow it. Neumann data decide the charge themselves, so leave the argument out.
 
     >>> import jax.numpy as jnp
     >>> import edgewise as ew
@@ -98,20 +101,24 @@ class Problem(eqx.Module):
                 f'`at_infinity` must be "bounded", one number or a parameter\'s name, got {at_infinity!r}. '
                 "Write `at_infinity=1.0`."
             )
-        self._check(at_infinity)
+        self._check_names()
+        self._check_representation()
+        self._check_data()
+        self._check_at_infinity(at_infinity)
 
     def _range_of(self, name: str) -> str:
         """What a box may have for a parameter that is missing; for messages."""
         if isinstance(self.data, PlaneWave) and name in names_in(self.data.direction):
-            return "ew.Angle()" if self.family.dim == 2 else f"ew.Direction({self.family.dim})"
+            return f"ew.Direction({self.family.dim})" if self.family.in_space else "ew.Angle()"
         return "(0.0, 1.0)"
 
-    def _check(self, at_infinity: Any) -> None:
+    def _check_names(self) -> None:
+        """Refuses names that the parameters do not have."""
         known = set(self.parameters.names)
         for role, part, extra in (
             ("family", self.family, set()),
             ("representation", self.representation, set()),
-            ("data", self.data, {"normal"}),
+            ("data", self.data, {"normal", "body"}),
             ("condition", self.condition, set()),
             ("exact", self.exact, set()),
             ("at_infinity", self.at_infinity, set()),
@@ -126,10 +133,14 @@ class Problem(eqx.Module):
                     f"they are {', '.join(f'`{n}`' for n in self.parameters.names) or 'none'}. "
                     f"Write `parameters=Box({boxed})`, with the range that you need, or rename the argument."
                 )
-        if self.family.dim != self.representation.kernel.dim:
+
+    def _check_representation(self) -> None:
+        """Refuses layers that do not suit the boundaries, the condition or the side."""
+        kernel = self.representation.kernel
+        if self.family.dim != kernel.dim:
             raise ValueError(
-                f"`family` lives in dimension {self.family.dim}, the kernel in dimension {self.representation.kernel.dim}; "
-                f"they must agree. Write `{self.representation.kernel.name}(dim={self.family.dim})`."
+                f"`family` lives in dimension {self.family.dim}, the kernel in dimension {kernel.dim}; "
+                f"they must agree. Write `{kernel.name}(dim={self.family.dim})`."
             )
         refusal = self.representation.refusal(self.condition, self.side)
         if refusal:
@@ -137,56 +148,69 @@ class Problem(eqx.Module):
                 f"{type(self.representation).__name__} with {type(self.condition).__name__} data on side {self.side!r}"
             )
             raise ValueError(f"{given} cannot work: {refusal}.")
-        kernel = self.representation.kernel
         bodies = len(self.family.bodies) if isinstance(self.family, AbstractSurface) else len(self.family.curves)
         several = bodies > 1
-        if several and kernel.has_constants and isinstance(self.representation, DoubleLayer):
+        if several and kernel.has_constants and not kernel.value_shape and isinstance(self.representation, DoubleLayer):
+            parts = "bodies" if self.family.in_space else "curves"
             raise ValueError(
-                f"DoubleLayer with `{kernel.name}` on several {'curves' if kernel.dim == 2 else 'bodies'} cannot work: every body or hole may carry a charge, which a "
-                "double layer has not. Use `SingleLayer(kernel)`."
+                f"DoubleLayer with `{kernel.name}` on several {parts} cannot work: every body or hole may carry a "
+                "charge, which a double layer has not. Use `SingleLayer(kernel)`."
             )
         if kernel.order == 4 and any(curve.corners for curve in self.family.curves):
             raise ValueError(
-                f"`{kernel.name}` on a curve with corners cannot work: its densities are too singular there. Round the corners, "
-                "for instance with a `FourierCurve`."
+                f"`{kernel.name}` on a curve with corners cannot work: its densities are too singular there. Round the "
+                "corners, for instance with a `FourierCurve`."
             )
-        if isinstance(self.data, BoundaryValues) and (self.family.dim == 3 or self.condition.channels == 2):
-            where = "surfaces" if self.family.dim == 3 else f"`{type(self.condition).__name__}()` data"
+
+    def _check_data(self) -> None:
+        """Refuses data that the condition or the layers cannot take."""
+        layers, data = type(self.representation).__name__, type(self.data).__name__
+        if isinstance(self.data, BoundaryValues) and (self.family.in_space or self.condition.channels == 2):
+            where = "surfaces" if self.family.in_space else f"`{type(self.condition).__name__}()` data"
             raise ValueError(
-                f"`data=BoundaryValues(...)` is for curves with one number a point, not for {where}. Write `data` as a function of `x`."
+                f"`data=BoundaryValues(...)` is for curves with one number a point, not for {where}. "
+                "Write `data` as a function of `x`."
             )
         if self.representation.takes_slope and not isinstance(self.data, AbstractWave):
             raise ValueError(
-                f"`{type(self.representation).__name__}` is for incident waves, and `data` is a function. Write `data=PlaneWave(direction)`, "
-                "or use `CombinedField(kernel)`."
+                f"`{layers}` is for incident waves, and `data` is a function. Write `data=PlaneWave(direction)`, or "
+                "use `CombinedField(kernel)`."
             )
         if self.representation.takes_slope and getattr(self.data, "has_source", False):
             raise ValueError(
-                f"`{type(self.representation).__name__}` asks the whole field to vanish inside a body, which a `{type(self.data).__name__}` in it "
-                "would not allow. Use `CombinedField(kernel)`."
+                f"`{layers}` asks the whole field to vanish inside a body, which a `{data}` in it would not allow. "
+                "Use `CombinedField(kernel)`."
             )
-        # Of parameters, a wave needs to know the shapes alone.
+        # A wave needs to know no more of the parameters than their shapes.
         shapes = {name: jnp.zeros(spec.shape) for name, spec in self.parameters.specs}
+        kernel = self.representation.kernel
         refusal = bind(self.data, shapes).refusal(kernel) if isinstance(self.data, AbstractWave) else None
         if refusal:
-            raise ValueError(f"`data={type(self.data).__name__}(...)` cannot work: {refusal}.")
-        if self.at_infinity is not None and kernel.dim == 3:
+            raise ValueError(f"`data={data}(...)` cannot work: {refusal}.")
+
+    def _check_at_infinity(self, at_infinity: Any) -> None:
+        """Refuses a charge, as the caller wrote it, where none can be prescribed."""
+        if self.at_infinity is None:
+            return
+        kernel = self.representation.kernel
+        if self.family.in_space:
             raise ValueError(
-                f"`at_infinity={at_infinity!r}` is for the plane; in space fields vanish at infinity, and their charge is the data's "
-                "own. Leave it out."
+                f"`at_infinity={at_infinity!r}` is for the plane; in space fields vanish at infinity, and their charge "
+                "is the data's own. Leave it out."
             )
-        if self.at_infinity is not None and (kernel.order != 2 or kernel.polynomials != 1):
+        if kernel.order != 2 or kernel.polynomials != 1:
             raise ValueError(
-                f"`at_infinity={at_infinity!r}` prescribes a charge, which is for `Laplace`; the kernel is `{kernel.name}`. "
-                "Leave it out."
+                f"`at_infinity={at_infinity!r}` prescribes a charge, which is for `Laplace`; the kernel is "
+                f"`{kernel.name}`. Leave it out."
             )
-        if self.at_infinity is not None and self.side == "interior":
+        if self.side == "interior":
             raise ValueError(
                 f'`at_infinity={at_infinity!r}` is for exterior problems, got side "interior". Leave it out.'
             )
-        if self.at_infinity is not None and not self.condition.takes_value:
+        if not self.condition.takes_value:
             raise ValueError(
-                f"`at_infinity={at_infinity!r}` was given with Neumann data, whose own integral decides the charge. Leave it out."
+                f"`at_infinity={at_infinity!r}` was given with Neumann data, whose own integral decides the charge. "
+                "Leave it out."
             )
 
     def member(
@@ -194,16 +218,17 @@ class Problem(eqx.Module):
     ) -> Member:
         """One member on the nodes of one rule.
 
-        With `data=False` the boundary data are not looked at: NaN stands in their place, so that nobody reads them unseen.
+        With `data=False` the boundary data are not computed. NaN stands in their place, so that nobody uses them
+        unnoticed.
         """
-        boundary = quadrature.place(self.family, parameters, dtype)
+        on = quadrature.discretise(self.family, parameters, dtype)
+        boundary = on.boundary
         condition = bind(self.condition, parameters)
         charge = jnp.zeros((), dtype) if self.at_infinity is None else bind(self.at_infinity, parameters)
         value_weight = _in_precision(condition.value_weight(boundary, parameters), dtype)
         unknown = jnp.full_like(value_weight, jnp.nan)
         member = Member(
-            boundary=boundary,
-            quadrature=quadrature,
+            on=on,
             condition=condition,
             side=self.side,
             value_weight=value_weight,
@@ -211,11 +236,20 @@ class Problem(eqx.Module):
             slope=unknown if self.representation.takes_slope else None,
             representation=bind(self.representation, parameters),
             charge=_in_precision(jnp.asarray(charge), dtype),
-            sources=quadrature.source(self.family, parameters, dtype)
-            if boundary.components > 1 or self.family.dim == 3
-            else None,
+            body=jax.vmap(self.family.body_at)(boundary.s),
         )
         return self.with_data(member, parameters) if data else member
+
+    def fields(
+        self, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], strengths: tuple[Strengths, ...]
+    ) -> tuple[AbstractField, ...]:
+        """The fields of one member, one a region, of layers on the nodes of a rule."""
+        dtype = densities_of(strengths)[0].real.dtype
+        on = quadrature.discretise(self.family, parameters, dtype, fields=True)
+        regions = bind(self.representation, parameters).regions(self.side)
+        return tuple(
+            on.field(region.kernel, region.side, part) for region, part in zip(regions, strengths, strict=True)
+        )
 
     def with_data(self, member: Member, parameters: Mapping[str, Array]) -> Member:
         """The member with the data of these parameters."""
@@ -234,48 +268,85 @@ class Problem(eqx.Module):
         if isinstance(data, BoundaryValues):
             return _in_precision(bind(data, parameters).on(boundary), boundary.x.dtype)
 
-        def one(x, normal):
-            value = data(x, {**parameters, "normal": normal})
+        expected = (2,) if channels == 2 else self.representation.kernel.value_shape[:1]
+
+        def one(x, normal, body):
+            value = data(x, {**parameters, "normal": normal, "body": body})
             if isinstance(value, tuple | list):
                 value = jnp.stack([jnp.asarray(part) for part in value])
             value = jnp.asarray(value)
-            if value.shape != (() if channels == 1 else (2,)):
-                expected = "one number, ()" if channels == 1 else "u and ∂u/∂n, two numbers, (2,)"
-                example = "..." if channels == 1 else "(u(x), jax.grad(u)(x) @ normal)"
+            if value.shape != expected:
+                words, example = self._expected_data()
                 raise ValueError(
-                    f"`data` returned shape {value.shape} for one point `x` of shape {x.shape}; expected {expected}. "
-                    f"Write `data=lambda x{', normal' * (channels - 1)}: {example}` with `x[0]`, `x[1]` the coordinates of one point."
+                    f"`data` returned shape {value.shape} for one point `x` of shape {x.shape}; expected {words}, "
+                    f"{expected}. Write `data=lambda x{', normal' * (channels - 1)}: {example}` with `x[0]`, `x[1]` "
+                    "the coordinates of one point."
                 )
             return value.astype(complex_dtype(x.dtype) if jnp.iscomplexobj(value) else x.dtype)
 
-        return jax.vmap(one, out_axes=-1)(boundary.x, boundary.normal)
+        bodies = jax.vmap(self.family.body_at)(boundary.s)
+        return jax.vmap(one, out_axes=-1)(boundary.x, boundary.normal, bodies)
 
-    def incident_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
-        """The incident wave of one member at points (..., d)."""
+    def _expected_data(self) -> tuple[str, str]:
+        """What a data function returns, in words and as an example."""
+        if self.condition.jumps:
+            return "the jumps of u and ∂u/∂n, two numbers", "(outside(x) - inside(x), ...)"
+        if self.condition.channels == 2:
+            return "u and ∂u/∂n, two numbers", "(u(x), jax.grad(u)(x) @ normal)"
+        if self.representation.kernel.value_shape:
+            return "a velocity", "jnp.array([0.0, 0.0, 1.0])" if self.family.in_space else "jnp.array([1.0, 0.0])"
+        return "one number", "..."
+
+    def incident_at(self, points: Array, boundary: Boundary, parameters: Mapping[str, Array]) -> Array:
+        """The incident wave of one member at points (..., d).
+
+        Where two media meet, it is 0 in the medium that the wave does not come from.
+        """
         if not isinstance(self.data, AbstractWave):
             raise ValueError("This problem has no incident wave. Write `Problem(..., data=PlaneWave(direction))`.")
-        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
-        flat = jax.vmap(lambda x: wave.value(x, kernel))(points.reshape(-1, points.shape[-1]))
-        return flat.reshape(points.shape[:-1])
+        wave, regions = bind(self.data, parameters), self._regions(parameters)
+        flat = points.reshape(-1, points.shape[-1])
+        values = jax.vmap(lambda x: wave.value(x, regions[0].kernel))(flat)
+        if len(regions) > 1:
+            seen = jax.vmap(boundary.holds)(flat)
+            within = wave.comes_from_inside(boundary)
+            inner = jax.vmap(lambda x: wave.value(x, regions[1].kernel))(flat)
+            values = jnp.where(seen == within, jnp.where(within, inner, values), 0)
+        return values.reshape(points.shape[:-1])
+
+    def _regions(self, parameters: Mapping[str, Array]) -> tuple[Region, ...]:
+        return bind(self.representation, parameters).regions(self.side)
 
     def _wave_on(self, boundary: Boundary, parameters: Mapping[str, Array], value_weight: Array | None) -> Array:
         """What the scattered field must cancel."""
-        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
-        value = jax.vmap(lambda x: wave.value(x, kernel))(boundary.x)
-        slope = self._wave_slope(boundary, parameters)
-        if self.condition.channels == 2:
-            data = -jnp.stack([value, slope])
+        wave, regions = bind(self.data, parameters), self._regions(parameters)
+        condition = bind(self.condition, parameters)
+        if value_weight is None:
+            value_weight = condition.value_weight(boundary, parameters)
+        value, slope = self._wave_traces(wave, regions[0], boundary)
+        if not condition.jumps:
+            rows = condition.rows(value_weight, [value] * condition.takes_value, [slope] * condition.takes_flux)
         else:
-            if value_weight is None:
-                value_weight = bind(self.condition, parameters).value_weight(boundary, parameters)
-            data = -(value_weight * value + (slope if self.condition.takes_flux else 0))
-        return _in_precision(data, boundary.x.dtype)
+            # The wave comes through one of the media, and is missing from the jumps on the other side.
+            inner, inner_slope = self._wave_traces(wave, regions[1], boundary)
+            within = wave.comes_from_inside(boundary)
+            values, slopes = (
+                (jnp.where(within, 0, a), jnp.where(within, b, 0)) for a, b in ((value, inner), (slope, inner_slope))
+            )
+            rows = condition.rows(value_weight, [*values], [*slopes])
+        rows = jnp.stack(rows) if condition.channels == 2 else rows[0]
+        return _in_precision(-rows, boundary.x.dtype)
+
+    def _wave_traces(self, wave: AbstractWave, region: Region, boundary: Boundary) -> tuple[Array, Array]:
+        """The incident wave and its normal derivative at the nodes."""
+        value = jax.vmap(lambda x: wave.value(x, region.kernel))(boundary.x)
+        slope = jax.vmap(lambda x, n: wave.gradient(x, region.kernel) @ n)(boundary.x, boundary.normal)
+        return value, slope
 
     def _wave_slope(self, boundary: Boundary, parameters: Mapping[str, Array]) -> Inexact[Array, " n"]:
         """∂/∂n of the incident wave."""
-        wave, kernel = bind(self.data, parameters), bind(self.representation.kernel, parameters)
-        slope = jax.vmap(lambda x, n: wave.gradient(x, kernel) @ n)(boundary.x, boundary.normal)
-        return _in_precision(slope, boundary.x.dtype)
+        wave, regions = bind(self.data, parameters), self._regions(parameters)
+        return _in_precision(self._wave_traces(wave, regions[0], boundary)[1], boundary.x.dtype)
 
     def exact_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
         """The true field of one member at points (..., d)."""
@@ -284,8 +355,8 @@ class Problem(eqx.Module):
                 "This problem has no `exact` field; expected one. Write `Problem(..., exact=lambda x: ...)`."
             )
         exact = self.exact
-        flat = jax.vmap(lambda x: exact(x, parameters))(points.reshape(-1, points.shape[-1]))
-        return flat.reshape(points.shape[:-1])
+        flat = jax.vmap(lambda x: jnp.asarray(exact(x, parameters)))(points.reshape(-1, points.shape[-1]))
+        return flat.reshape(*points.shape[:-1], *flat.shape[1:])
 
     def __repr__(self) -> str:
         words = f"{self.representation.kernel.name}, {type(self.condition).__name__}, {self.side}"

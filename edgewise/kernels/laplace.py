@@ -4,7 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from edgewise.kernels.kernel import AbstractKernel, Layer, Singularity, check_dim
+from edgewise.kernels.kernel import AbstractKernel, PointFunction, Singularity, check_dim, laplacian
+from edgewise.kernels.layers import Layer
 
 
 class Laplace(AbstractKernel):
@@ -19,20 +20,24 @@ class Laplace(AbstractKernel):
 
     dim: int = eqx.field(static=True)
     words = "Δu = 0"
+    obeys_maximum = True
 
     def __init__(self, dim: int):
         self.dim = check_dim("Laplace", dim)
 
     @property
     def polynomials(self) -> int:
-        return 1 if self.dim == 2 else 0
+        return 0 if self.is_spatial else 1
 
     @property
     def has_constants(self) -> bool:
         return True
 
+    def operator(self, u: PointFunction) -> PointFunction:
+        return lambda x: -laplacian(u)(x)
+
     def radial(self, q: Array) -> Array:
-        return super().radial(q) if self.dim == 2 else 1 / (4 * jnp.pi * jnp.sqrt(q))
+        return 1 / (4 * jnp.pi * jnp.sqrt(q)) if self.is_spatial else super().radial(q)
 
     def log_part(self, q: Array) -> Array:
         return jnp.full(jnp.shape(q), -1 / (4 * jnp.pi), q.dtype)
@@ -41,7 +46,7 @@ class Laplace(AbstractKernel):
         return jnp.zeros_like(q)
 
     def singularity(self, layer: Layer) -> Singularity:
-        if self.dim == 2 and layer in ("double", "adjoint_double"):
+        if not self.is_spatial and layer in ("double", "adjoint_double"):
             return Singularity.SMOOTH
         return super().singularity(layer)
 
@@ -49,8 +54,8 @@ class Laplace(AbstractKernel):
 class Biharmonic(AbstractKernel):
     """Δ²G = δ. In the plane G = |d|² log |d| / 8π.
 
-    u and ∂u/∂n are prescribed together (`Clamped`), and two densities make the field (`LayerPair`). All four layers have no
-    worse than a logarithm.
+    u and ∂u/∂n are prescribed together (`Clamped`), and two densities make the field (`LayerPair`). None of the four
+    layers has a singularity worse than a logarithm.
 
     >>> import jax.numpy as jnp
     >>> bool(abs(Biharmonic(dim=2).fundamental(jnp.array([jnp.e, 0.0])) - jnp.e**2 / (8 * jnp.pi)) < 1e-6)
@@ -60,10 +65,14 @@ class Biharmonic(AbstractKernel):
     dim: int = eqx.field(static=True)
     order = 4
     words = "Δ²u = 0"
+    grows = True
     polynomials = 3
 
     def __init__(self, dim: int):
         self.dim = check_dim("Biharmonic", dim, dims=(2,))
+
+    def operator(self, u: PointFunction) -> PointFunction:
+        return laplacian(laplacian(u))
 
     def log_part(self, q: Array) -> Array:
         return q / (16 * jnp.pi)

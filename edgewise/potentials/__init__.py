@@ -2,13 +2,15 @@
 
 from edgewise.potentials.boundary_values import BoundaryValues
 from edgewise.potentials.combined import CombinedField
-from edgewise.potentials.conditions import AbstractCondition, Clamped, Dirichlet, Neumann, Robin
+from edgewise.potentials.conditions import AbstractCondition, Clamped, Dirichlet, Neumann, Robin, Transmission
 from edgewise.potentials.direct import Direct
 from edgewise.potentials.indirect import DoubleLayer, SingleLayer
 from edgewise.potentials.null_field import NullField
 from edgewise.potentials.pair import LayerPair
-from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths
-from edgewise.potentials.waves import AbstractWave, PlaneWave, PointSource
+from edgewise.potentials.representation import AbstractRepresentation, Member, Region
+from edgewise.potentials.two_media import TwoMedia
+from edgewise.potentials.waves import AbstractWave, PlaneWave, PointSource, UniformField
+from edgewise.quadrature import Side, Strengths
 
 __all__ = [
     "AbstractCondition",
@@ -26,8 +28,12 @@ __all__ = [
     "NullField",
     "PlaneWave",
     "PointSource",
+    "Region",
     "Robin",
     "Side",
     "SingleLayer",
     "Strengths",
+    "Transmission",
+    "TwoMedia",
+    "UniformField",
 ]

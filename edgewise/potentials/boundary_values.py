@@ -1,6 +1,6 @@
 """Boundary data given by its values at nodes."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,8 +16,8 @@ class BoundaryValues(eqx.Module):
     """Data by n values at the boundary coordinates s = 2πj/n, and between them by their trigonometric interpolant.
 
     Arguments:
-        values: Numbers of shape (n,), of several curves (curves, n); or the name of a parameter of that shape, in which the
-            answer is linear: `BoundaryValues("g")` with `Box(g=(-np.ones(16), np.ones(16)))`.
+        values: Numbers of shape (n,), or (curves, n) for several curves; or the name of a parameter of that shape, in
+            which the answer is linear: `BoundaryValues("g")` with `Box(g=(-np.ones(16), np.ones(16)))`.
 
     >>> import numpy as np
     >>> import edgewise as ew
@@ -31,6 +31,7 @@ class BoundaryValues(eqx.Module):
     """
 
     values: Any
+    is_wave: ClassVar[bool] = False
 
     def __init__(self, values: Any):
         self.values = number(values)
@@ -45,8 +46,8 @@ class BoundaryValues(eqx.Module):
         if values.ndim != (1 if curves == 1 else 2) or (curves > 1 and values.shape[0] != curves):
             expected = "(n,)" if curves == 1 else f"({curves}, n)"
             raise ValueError(
-                f"`BoundaryValues` has values of shape {values.shape} on {curves} curve{'s' * (curves > 1)}; expected {expected}, n values at "
-                "s = 2πj/n of every curve."
+                f"`BoundaryValues` has values of shape {values.shape} on {curves} curve{'s' * (curves > 1)}; "
+                f"expected {expected}, n values at s = 2πj/n of every curve."
             )
         s = boundary.s.reshape(curves, -1)
         own = values.reshape(curves, -1)
@@ -56,6 +57,6 @@ class BoundaryValues(eqx.Module):
 def _check(shape: tuple[int, ...]) -> None:
     if len(shape) not in (1, 2) or shape[-1] < 2:
         raise ValueError(
-            f"`BoundaryValues` takes n values at s = 2πj/n, two or more, got shape {shape}. Write `BoundaryValues(np.cos(s))`, or the "
-            "name of a parameter that holds them."
+            f"`BoundaryValues` takes n values at s = 2πj/n, two or more, got shape {shape}. "
+            "Write `BoundaryValues(np.cos(s))`, or the name of a parameter that holds them."
         )

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from edgewise.base.named import positive
 from edgewise.geometry import Boundary
-from edgewise.kernels import AbstractKernel, Helmholtz, Layer, ModifiedHelmholtz
+from edgewise.kernels import AbstractKernel, Difference, Helmholtz, Layer, ModifiedHelmholtz
 from edgewise.potentials.conditions import AbstractCondition
 from edgewise.potentials.representation import (
     AbstractRepresentation,
@@ -16,7 +15,6 @@ from edgewise.potentials.representation import (
     Side,
     Strengths,
     double_jump,
-    identity_like,
     layers_for,
     row_scale,
     unserved_order,
@@ -26,16 +24,19 @@ from edgewise.potentials.representation import (
 class CombinedField(AbstractRepresentation):
     """u = D φ - iη S φ, the field of Brakhage and Werner: outside, uniquely solvable at every wavenumber.
 
-    A single or a double layer alone is singular where k² is an eigenvalue of the inside, although the problem outside is
-    not. Sound-soft bodies have `Dirichlet()` data and an equation of the second kind; sound-hard ones `Neumann()` data and a
-    hypersingular one (times jacobian), impedance `Robin(coefficient)`. Inside, the sign of η is turned round.
+    A single or a double layer alone is singular where k² is an eigenvalue of the inside, although the problem outside
+    is not. Sound-soft bodies have `Dirichlet()` data and an equation of the second kind. Sound-hard bodies have
+    `Neumann()` data and a hypersingular equation, which is multiplied by the jacobian; an impedance is
+    `Robin(coefficient)`. Inside, the sign of η is reversed.
 
-    In space a flux is regularised instead: u = S φ + 2i D R φ, where R is the single layer of e^{-η r} / 4πr, which undoes
-    what the hypersingular layer roughens. The equation is of the second kind, all its kernels weakly singular.
+    In space a field with a prescribed flux is regularised instead: u = S φ + 2i D R φ, where R is the single layer of
+    e^{-η r} / 4πr, which smooths what the hypersingular layer roughens. The equation is of the second kind, and all its
+    kernels are weakly singular.
 
     Arguments:
-        coupling: η > 0; by default √(k² + 1/a²), with a the radius of a circle as long as the bodies on average, or of a sphere
-            of their area: well-conditioned also as k -> 0, and smooth in every parameter, which networks and interpolation need.
+        coupling: η > 0. The default is √(k² + 1/a²), where a is the radius of a circle as long as the bodies are on
+            average, or of a sphere with their average area. With it the equation is well-conditioned also as k -> 0,
+            and η is smooth in every parameter, which networks and interpolation need.
     """
 
     kernel: AbstractKernel
@@ -53,6 +54,9 @@ class CombinedField(AbstractRepresentation):
     def orders(self, condition: AbstractCondition) -> tuple[int, ...]:
         return (1,) if condition.takes_flux and not self._is_regularised(condition) else (0,)
 
+    def multiplies_layers(self, condition: AbstractCondition) -> bool:
+        return self._is_regularised(condition)
+
     def is_symmetric(self, condition: AbstractCondition) -> bool:
         return False
 
@@ -66,7 +70,7 @@ class CombinedField(AbstractRepresentation):
     def equation(self, member: Member) -> Array:
         if self._is_regularised(member.condition):
             return self._regularised(member)
-        identity, factor = identity_like(member), self._single_factor(member)
+        identity, factor = member.identity, self._single_factor(member)
         matrix = jnp.zeros((), member.boundary.x.dtype)
         if member.condition.takes_value:
             single, double = member.layers(self.kernel, "single", "double")
@@ -83,19 +87,20 @@ class CombinedField(AbstractRepresentation):
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown / boundary.jacobian if self._is_regularised(condition) else unknown
 
-    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> tuple[Strengths, ...]:
         if self._is_regularised(member.condition):
             calm, factor = self._regulariser(member)
             smooth = member.layer(calm, "single") @ density
-            return Strengths(density * member.boundary.jacobian, factor * smooth, polynomial)
-        return Strengths(self._single_factor(member) * density * member.boundary.jacobian, density, polynomial)
+            return (Strengths(density * member.boundary.jacobian, factor * smooth, polynomial),)
+        return (Strengths(self._single_factor(member) * density * member.boundary.jacobian, density, polynomial),)
 
-    def unknown(self, member: Member, strengths: Strengths) -> Array:
-        assert strengths.single is not None and strengths.double is not None
-        return strengths.single if self._is_regularised(member.condition) else strengths.double
+    def unknown(self, member: Member, strengths: tuple[Strengths, ...]) -> Array:
+        (layers,) = strengths
+        assert layers.single is not None and layers.double is not None
+        return layers.single if self._is_regularised(member.condition) else layers.double
 
     def _is_regularised(self, condition: AbstractCondition) -> bool:
-        return self.kernel.dim == 3 and condition.takes_flux
+        return self.kernel.is_spatial and condition.takes_flux
 
     def _regulariser(self, member: Member) -> tuple[ModifiedHelmholtz, Array]:
         """The kernel of R, and the factor of D R: 2i outside, -2i inside."""
@@ -107,11 +112,11 @@ class CombinedField(AbstractRepresentation):
 
         T R = (T - T_η) R + T_η R, and T_η R = K'_η² - 1/4 (Calderón): the singular parts of T and T_η cancel.
         """
-        identity, jump = identity_like(member), double_jump(member.side)
+        identity, jump = member.identity, double_jump(member.side)
         calm, factor = self._regulariser(member)
         smooth, calm_adjoint = member.layers(calm, "single", "adjoint_double")
         adjoint = member.layer(self.kernel, "adjoint_double")
-        rough = member.layer(_Difference(self.kernel, calm), "hypersingular")  # pyright: ignore[reportCallIssue]
+        rough = member.layer(Difference(self.kernel, calm), "hypersingular")
         matrix = adjoint - jump * identity
         matrix = matrix + factor * (rough @ smooth + calm_adjoint @ calm_adjoint - identity / 4)
         if member.condition.takes_value:
@@ -132,16 +137,5 @@ def coupling_of(kernel: Any, coupling: Any, boundary: Boundary) -> Array:
         return jnp.asarray(coupling)
     # Not by the extent of the nodes: the largest of numbers has kinks in the parameters, and changes with the nodes.
     size = jnp.sum(boundary.weight) / boundary.components
-    square = (size / (2 * jnp.pi)) ** 2 if kernel.dim == 2 else size / (4 * jnp.pi)
+    square = size / (4 * jnp.pi) if kernel.is_spatial else (size / (2 * jnp.pi)) ** 2
     return jnp.sqrt(jnp.abs(jnp.asarray(kernel.wavenumber)) ** 2 + 1 / square)
-
-
-class _Difference(AbstractKernel):
-    """One kernel less another that is as singular: all layers of what is left are no worse than weakly singular."""
-
-    first: AbstractKernel
-    second: AbstractKernel
-    dim: int = eqx.field(static=True, default=3)
-
-    def radial(self, q: Array) -> Array:
-        return self.first.radial(q) - self.second.radial(q)

@@ -7,17 +7,18 @@ from jaxtyping import Array
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Helmholtz, Layer
 from edgewise.potentials.combined import CombinedField, coupling_of
-from edgewise.potentials.conditions import AbstractCondition, Dirichlet
-from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths, identity_like
+from edgewise.potentials.conditions import AbstractCondition
+from edgewise.potentials.representation import AbstractRepresentation, Member, Side, Strengths
 
 
 class NullField(AbstractRepresentation):
     """u = S φ with φ = -∂(u + incident)/∂n, the flux of the whole field on a sound-soft body in an incident wave.
 
-    The density is a physical quantity: near 2 ∂(incident)/∂n where the wave arrives and near 0 in the shadow, which makes it
-    much easier to learn than that of a `CombinedField`. It is found by asking that the whole field vanish inside, where
-    ∂u/∂n - iη u = 0 has no other solution: S φ + (i/η) (1/2 + K') φ = -(1 + (i/η) ∂/∂n) incident, of the second kind, and
-    uniquely solvable at every wavenumber. The unknown is density times jacobian; rows are times jacobian too.
+    The density is a physical quantity. It is near 2 ∂(incident)/∂n where the wave arrives and near 0 in the shadow,
+    which makes it much easier to learn than that of a `CombinedField`. Its equation asks that the whole field vanish
+    inside, where ∂u/∂n - iη u = 0 has no other solution: S φ + (i/η) (1/2 + K') φ = -(1 + (i/η) ∂/∂n) incident. The
+    equation is of the second kind, and uniquely solvable at every wavenumber. The unknown is density times jacobian,
+    and the rows are multiplied by the jacobian too.
 
     Arguments:
         coupling: η; by default as that of `CombinedField`.
@@ -45,17 +46,17 @@ class NullField(AbstractRepresentation):
             return f"`{self.kernel.name}` has no incident waves. Use `SingleLayer(kernel)`"
         if side != "exterior":
             return "it is for waves that arrive from outside. Use `CombinedField(kernel)`"
-        if not isinstance(condition, Dirichlet):
+        if condition.takes_flux:
             return "its field is that of the flux alone, which is for sound-soft bodies. Use `CombinedField(kernel)`"
         return None
 
     @property
-    def of_errors(self) -> AbstractRepresentation:
+    def for_errors(self) -> AbstractRepresentation:
         return CombinedField(self.kernel, self.coupling)
 
     def equation(self, member: Member) -> Array:
         single, adjoint = member.layers(self.kernel, "single", "adjoint_double")
-        inside = adjoint + 0.5 * identity_like(member)
+        inside = adjoint + 0.5 * member.identity
         matrix = single + self._factor(member) * inside
         return self.row_scale(member)[:, None] * matrix / member.boundary.jacobian
 
@@ -69,12 +70,13 @@ class NullField(AbstractRepresentation):
     def density(self, boundary: Boundary, condition: AbstractCondition, unknown: Array) -> Array:
         return unknown / boundary.jacobian
 
-    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
-        return Strengths(density * member.boundary.jacobian, None, polynomial)
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> tuple[Strengths, ...]:
+        return (Strengths(density * member.boundary.jacobian, None, polynomial),)
 
-    def unknown(self, member: Member, strengths: Strengths) -> Array:
-        assert strengths.single is not None
-        return strengths.single
+    def unknown(self, member: Member, strengths: tuple[Strengths, ...]) -> Array:
+        (layers,) = strengths
+        assert layers.single is not None
+        return layers.single
 
     def _factor(self, member: Member) -> Array:
         """i/η."""

@@ -12,10 +12,10 @@ from edgewise.potentials.representation import AbstractRepresentation, Member, S
 class LayerPair(AbstractRepresentation):
     """u = S φ + D ψ + p, for equations of fourth order with u and ∂u/∂n prescribed (`Clamped`).
 
-    p = a + b·x is linear, and the densities have three moments zero, ∫ (φ q + ψ ∂q/∂n) = 0 for q = 1, x, y: without them
-    the pair is singular on curves of certain sizes, such as the circle of radius 1/e. Nothing jumps, so one pair of densities
-    serves both sides. Outside, the field is p + O(log |x|): the only one of finite energy ∫ |∇∇u|². `solution.at_infinity`
-    holds (a, b₁, b₂).
+    p = a + b·x is linear, and three moments of the densities are zero: ∫ (φ q + ψ ∂q/∂n) = 0 for q = 1, x, y. Without p
+    and these moments the pair is singular on curves of certain sizes, such as the circle of radius 1/e. Nothing jumps,
+    so one pair of densities serves both sides. Outside, the field is p + O(log |x|), the only one whose energy
+    ∫ |∇∇u|² is finite. `solution.at_infinity` holds (a, b₁, b₂).
     """
 
     kernel: AbstractKernel
@@ -53,9 +53,10 @@ class LayerPair(AbstractRepresentation):
         single, double = unknown.reshape(2, -1)
         return jnp.stack([single / boundary.jacobian, double])
 
-    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
-        return Strengths(density[0] * member.boundary.jacobian, density[1], polynomial)
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> tuple[Strengths, ...]:
+        return (Strengths(density[0] * member.boundary.jacobian, density[1], polynomial),)
 
-    def unknown(self, member: Member, strengths: Strengths) -> Array:
-        assert strengths.single is not None and strengths.double is not None
-        return jnp.concatenate([strengths.single, strengths.double, strengths.polynomial])
+    def unknown(self, member: Member, strengths: tuple[Strengths, ...]) -> Array:
+        (layers,) = strengths
+        assert layers.single is not None and layers.double is not None
+        return jnp.concatenate([layers.single, layers.double, layers.polynomial])

@@ -1,79 +1,95 @@
 """What every representation is: u from a density, and the equation for that density, on one object."""
 
 import abc
-from typing import Any, ClassVar, Literal
+import dataclasses
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Float, Inexact, Int
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
-from edgewise.potentials.conditions import AbstractCondition, Neumann
-from edgewise.quadrature import AbstractQuadrature, Duffy
-from edgewise.quadrature.centred import Panels
-from edgewise.quadrature.operators import AbstractOperator, Dyad, Identity
-from edgewise.quadrature.sampled import Sampled
-from edgewise.quadrature.several import block_matrix
-from edgewise.quadrature.source import AbstractSource
-
-Side = Literal["interior", "exterior", "both"]
+from edgewise.potentials.conditions import AbstractCondition
+from edgewise.quadrature import AbstractDiscretisation, Side, Strengths
+from edgewise.quadrature.surfaces.operators import AbstractOperator, Dyad
 
 
 class Member(eqx.Module):
     """One member of a problem on the nodes of one rule: all that an equation reads."""
 
-    boundary: Boundary
-    quadrature: AbstractQuadrature
+    on: AbstractDiscretisation
     condition: AbstractCondition
     side: Side = eqx.field(static=True)
     value_weight: Inexact[Array, " n"]
     """The factor of u in the condition."""
     data: Inexact[Array, "... n"]
-    """What the condition prescribes; where it has two channels, two rows."""
+    """What the condition prescribes; where that is several numbers, each in a row."""
     representation: "AbstractRepresentation"
     """That of the problem, with its numbers known."""
     slope: Inexact[Array, " n"] | None
     """Minus ∂/∂n of the incident wave, where the representation takes it beside the data."""
     charge: Inexact[Array, ""]
     """Total charge of an exterior field, u ~ charge · G + constant."""
-    sources: AbstractSource | Panels | None
-    """Where there are several curves: each as the source of a field on the others. Of a surface: its panels."""
+    body: Int[Array, " n"]
+    """The number of the curve or body that each node lies on."""
 
-    def layer(self, kernel: AbstractKernel, layer: Layer, *, sampling: int = 2) -> Inexact[Array, "n n"]:
+    @property
+    def boundary(self) -> Boundary:
+        return self.on.boundary
+
+    def placed(self, boundary: Boundary) -> "Member":
+        """The same equation and data on another boundary."""
+        return dataclasses.replace(self, on=dataclasses.replace(self.on, boundary=boundary))
+
+    def layer(self, kernel: AbstractKernel, layer: Layer, *, sampling: int = 2) -> Any:
         """The layer on the boundary as a matrix: density at the nodes in, principal value there out."""
-        if isinstance(self.sources, Panels):
-            return self.layers(kernel, layer)[0]
-        if self.sources is None:
-            return self.quadrature.matrix(kernel, layer, self.boundary, sampling=sampling)
-        return block_matrix(kernel, layer, self.quadrature, self.boundary, self.sources, sampling)
+        return self.on.layers(kernel, layer, sampling=sampling)[0]
 
     def layers(self, kernel: AbstractKernel, *layers: Layer) -> tuple[Any, ...]:
         """Several at once, which on a surface cost little more than one; large ones as operators, not arrays."""
-        if isinstance(self.sources, Panels) and isinstance(self.quadrature, Duffy | Sampled):
-            return self.quadrature.matrices(kernel, layers, self.boundary, self.sources)
-        return tuple(self.layer(kernel, layer) for layer in layers)
+        return self.on.layers(kernel, *layers)
 
     def at_rows(self, values: Inexact[Array, " n"]) -> Inexact[Array, " m"]:
-        """What the rows of the equation have of values at the nodes: on a surface some may be left out."""
-        return values[self.quadrature.targets] if isinstance(self.quadrature, Sampled) else values
+        """What the rows of the equation have of values at the nodes; some rows may be left out."""
+        return self.on.at_rows(values)
+
+    @property
+    def identity(self) -> Any:
+        return self.on.identity()
 
     def integral(self, values: Array) -> Array:
         return jnp.sum(self.boundary.weight * values)
 
+    def mean_of_bodies(self) -> Float[Array, "n n"]:
+        """The matrix that takes values at the nodes to their mean over the body that each node lies on."""
+        same = self.body[:, None] == self.body
+        weights = same * self.boundary.weight
+        return weights / jnp.sum(weights, axis=1, keepdims=True)
+
+    def average(self, values: Array) -> Array:
+        return self.integral(values) / self.boundary.measure
+
     @property
     def imbalance(self) -> Float[Array, ""]:
-        """|∫ data| / ∫ |data| where a solution exists only if that is 0: Neumann data of Laplace's equation, inside. Else 0."""
-        if not self.has_free_constant:
+        """|∫ g| / ∫ |g| where a solution exists only if that is 0, else 0.
+
+        For Laplace's equation inside with Neumann data g is those data; for a flow inside it is the velocity along the
+        normal.
+        """
+        data = self.data
+        if self.representation.kernel.value_shape and self.side == "interior":
+            data = jnp.sum(data * self.boundary.normal.T, axis=0)
+        elif not self.has_free_constant:
             return jnp.zeros((), self.boundary.x.dtype)
-        amount = self.integral(jnp.abs(self.data))
-        return jnp.abs(self.integral(self.data)) / jnp.where(amount > 0, amount, 1)
+        amount = self.integral(jnp.abs(data))
+        return jnp.abs(self.integral(data)) / jnp.where(amount > 0, amount, 1)
 
     @property
     def has_free_constant(self) -> bool:
         """Whether a solution stays one with a constant added: Neumann data of Laplace's equation, inside."""
         kernel = self.representation.kernel
-        return kernel.has_constants and self.side == "interior" and isinstance(self.condition, Neumann)
+        return kernel.has_constants and self.side == "interior" and not self.condition.takes_value
 
     @property
     def step(self) -> Float[Array, " n"]:
@@ -88,35 +104,50 @@ class Member(eqx.Module):
         return value[:, :count], slope[:, :count]
 
 
-class Strengths(eqx.Module):
-    """What a field is made of: layers at the nodes, and a polynomial."""
+class Region(eqx.Module):
+    """Where a field is made of layers of one kernel."""
 
-    single: Inexact[Array, " n"] | None
-    """Density of the single layer times jacobian, which is smoother than the density."""
-    double: Inexact[Array, " n"] | None
-    polynomial: Inexact[Array, " p"]
-    """Coefficients of the first p of 1, x, y."""
+    side: Side = eqx.field(static=True)
+    kernel: AbstractKernel
 
 
 class AbstractRepresentation(eqx.Module):
     """How a field is made from a density, and the equation that the density must satisfy.
 
-    An equation has one or two rows a node and, where polynomials solve the differential equation, one more unknown and one
-    more row for each of them: its coefficient, and a moment of the density. For Laplace these are a constant and the total
-    of the density. They make every equation here uniquely solvable on curves of every size, the degenerate scales (for
-    Laplace logarithmic capacity 1, where a bare single layer is singular) included. For Neumann data the constant column
-    measures instead by how much the data miss their compatibility condition.
+    An equation has one or two rows for each node. Where polynomials solve the differential equation, it has one more
+    unknown and one more row for each of them: the coefficient of the polynomial, and a moment of the density. For
+    Laplace's equation these are a constant and the total of the density. They make every equation here uniquely
+    solvable on curves of every size, also at the degenerate scales: for Laplace's equation that is a logarithmic
+    capacity of 1, where a bare single layer is singular. For Neumann data the column of the constant measures instead
+    by how much the data miss their compatibility condition.
 
-    In space fields of layers vanish at infinity and polynomials are no unknowns. Where an equation has a null space all the
-    same, a multiple of the mean of the density fills it (`with_mean`).
+    In space the fields of layers vanish at infinity, and polynomials are not among the unknowns. Where an equation
+    still has a null space, a multiple of the mean of the density fills it (`with_mean`).
     """
 
     kernel: eqx.AbstractVar[AbstractKernel]
     takes_slope: ClassVar[bool] = False
     """Whether the right-hand side has the normal derivative of the incident wave in it; then there must be one."""
 
+    def regions(self, side: Side) -> tuple[Region, ...]:
+        """The regions of a problem on this side, one after the other, as `strengths` has them."""
+        return (Region(side, self.kernel),)
+
     @property
-    def of_errors(self) -> "AbstractRepresentation":
+    def rate(self) -> Any:
+        """By how much kernels decay, per unit of length, where that is what nodes must resolve; else 0."""
+        return jnp.asarray(self.kernel.rate)
+
+    def unknowns(self, condition: AbstractCondition) -> int:
+        """How many unknown functions on the boundary there are, and rows a node."""
+        return condition.channels * (self.kernel.value_shape or (1,))[0]
+
+    def multiplies_layers(self, condition: AbstractCondition) -> bool:
+        """Whether the equation has products of layers, which have no rows without all rows of their factors."""
+        return False
+
+    @property
+    def for_errors(self) -> "AbstractRepresentation":
         """What represents an error, whose data are a misfit: the same, unless that has to be a wave's."""
         return self
 
@@ -146,7 +177,7 @@ class AbstractRepresentation(eqx.Module):
 
     def row_scale(self, member: Member) -> Inexact[Array, " m"]:
         """By what the rows are multiplied, beside what the condition asks for."""
-        return row_scale(member)
+        return jnp.tile(row_scale(member), (self.kernel.value_shape or (1,))[0])
 
     @abc.abstractmethod
     def density(
@@ -155,8 +186,8 @@ class AbstractRepresentation(eqx.Module):
         """The density at the nodes, from the unknowns of the equation there; a pair of densities has two rows."""
 
     @abc.abstractmethod
-    def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
-        """The layers and the polynomial that make the field."""
+    def strengths(self, member: Member, density: Array, polynomial: Array) -> tuple[Strengths, ...]:
+        """The layers and the polynomial that make the field of every region."""
 
     def charged(self, member: Member, unknown: Inexact[Array, " cn+p"]) -> Inexact[Array, " cn+p"]:
         """Unknowns that need not satisfy the equation, with the total charge that the problem prescribes outside.
@@ -166,8 +197,20 @@ class AbstractRepresentation(eqx.Module):
         return unknown
 
     @abc.abstractmethod
-    def unknown(self, member: Member, strengths: Strengths) -> Inexact[Array, " cn+p"]:
-        """The unknowns of `equation` behind these strengths; zero for the defect of Neumann data, which they do not have."""
+    def unknown(self, member: Member, strengths: tuple[Strengths, ...]) -> Inexact[Array, " cn+p"]:
+        """The unknowns of `equation` behind these strengths.
+
+        The unknown for the defect of Neumann data is zero, since the strengths do not hold it.
+        """
+
+
+def total_charge(member: Member) -> Array:
+    """The total charge: given, or, for Neumann data outside, the data's own. Inside it is zero."""
+    if member.side == "interior":
+        return jnp.zeros((), member.data.dtype)
+    if not member.condition.takes_value:
+        return -member.integral(member.data) if member.side == "exterior" else jnp.zeros((), member.data.dtype)
+    return member.charge.astype(member.data.dtype)
 
 
 def with_mean(member: Member, matrix: Any, column: Array) -> Any:
@@ -182,8 +225,11 @@ def balanced(member: Member, unknown: Inexact[Array, " n"], total: Array) -> Ine
 
 
 def but_for_defects(member: Member, polynomial: Array) -> Array:
-    """The polynomial as unknowns of the equation: for Neumann data these are the data's defect instead, zero at best."""
-    return jnp.zeros_like(polynomial) if isinstance(member.condition, Neumann) else polynomial
+    """The polynomial as unknowns of the equation.
+
+    For Neumann data these unknowns are the defect of the data instead, which is zero at best.
+    """
+    return polynomial if member.condition.takes_value else jnp.zeros_like(polynomial)
 
 
 def layers_for(condition: AbstractCondition, value: tuple[Layer, ...], flux: tuple[Layer, ...]) -> tuple[Layer, ...]:
@@ -192,7 +238,10 @@ def layers_for(condition: AbstractCondition, value: tuple[Layer, ...], flux: tup
 
 
 def row_scale(member: Member) -> Array:
-    """What a hypersingular equation is multiplied by: the jacobian, since it is large where nodes crowd; 1 for others."""
+    """What the rows of an equation are multiplied by.
+
+    For a hypersingular equation, which is large where nodes crowd, this is the jacobian; for others it is 1.
+    """
     jacobian = member.at_rows(member.boundary.jacobian)
     return jacobian if member.condition.takes_flux else jnp.ones_like(jacobian)
 
@@ -212,23 +261,26 @@ def bordered(matrix: Array, columns: Array, rows: Array, corner: float = 0.0) ->
 
 
 def constant_column(member: Member) -> Array:
-    """What the unknown constant adds to the condition; for Neumann data, where it adds nothing, the defect of the data."""
-    if isinstance(member.condition, Neumann):
+    """What the unknown constant adds to the condition.
+
+    For Neumann data it would add nothing; there the column stands for the defect of the data.
+    """
+    if not member.condition.takes_value:
         return jnp.ones_like(member.boundary.jacobian)
     return member.value_weight
 
 
-def identity_like(member: Member) -> Any:
-    if isinstance(member.quadrature, Duffy) and member.quadrature.rows is not None:
-        return Identity()
-    numbers = jnp.arange(member.boundary.x.shape[0])
-    return (member.at_rows(numbers)[:, None] == numbers).astype(member.boundary.x.dtype)
+def scalar_only(kernel: AbstractKernel) -> str | None:
+    """Why a representation of scalar fields cannot serve a flow."""
+    return f"`{kernel.name}` has vector values. Use `DoubleLayer(kernel)`" if kernel.value_shape else None
 
 
 def unserved_order(kernel: AbstractKernel, condition: AbstractCondition) -> str | None:
     """Why one density cannot serve an equation of fourth order, nor two conditions one of second."""
     if kernel.order != 2:
         return f"`{kernel.name}` is of order {kernel.order}. Use `LayerPair(kernel)` with `condition=Clamped()`"
+    if condition.jumps:
+        return "`Transmission` is for two media. Use `TwoMedia(outside, inside)`"
     if condition.channels != 1:
         return "`Clamped` prescribes two numbers, for equations of order four. Use `Dirichlet()` or `Neumann()`"
     return None

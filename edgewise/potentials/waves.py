@@ -8,17 +8,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.base.named import Parameter, number, numbers, shape_with_names
 from edgewise.base.precision import is_concrete
-from edgewise.base.ranges import in_words
+from edgewise.base.values import in_words
+from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Helmholtz
 
 
 class AbstractWave(eqx.Module):
     """A field that meets a body. As `data` it asks for the scattered field: the condition holds for the sum of both."""
 
+    is_wave: ClassVar[bool] = True
     has_source: ClassVar[bool] = False
     """Whether it comes from a point, which a body may hold."""
 
@@ -29,6 +31,10 @@ class AbstractWave(eqx.Module):
     @abc.abstractmethod
     def refusal(self, kernel: AbstractKernel) -> str | None:
         """Why there is no such wave for this kernel; None if there is. Parameters are bound already."""
+
+    def comes_from_inside(self, boundary: Boundary) -> Bool[Array, ""]:
+        """Whether its source lies inside the boundary."""
+        return jnp.zeros((), bool)
 
     def in_words(self) -> str:
         """The wave as one writes it."""
@@ -46,14 +52,13 @@ class AbstractWave(eqx.Module):
 class PlaneWave(AbstractWave):
     """e^{ik d·x}, with the wavenumber of the problem's kernel.
 
-        Arguments:
-            direction: The unit vector d, or in the plane its angle; numbers, or the name of a `Direction` or an `Angle`.
+    Arguments:
+        direction: The unit vector d, or in the plane its angle; numbers, or the name of a `Direction` or an `Angle`.
 
-        >>> import jax.numpy as jnp
-        >>> from edgewise.base.ranges import in_words
-    from edgewise.kernels import Helmholtz
-        >>> abs(PlaneWave(0.0).value(jnp.array([1.0, 2.0]), Helmholtz(2, 3.0)) - jnp.exp(3j)) < 1e-6
-        Array(True, dtype=bool)
+    >>> import jax.numpy as jnp
+    >>> from edgewise.kernels import Helmholtz
+    >>> abs(PlaneWave(0.0).value(jnp.array([1.0, 2.0]), Helmholtz(2, 3.0)) - jnp.exp(3j)) < 1e-6
+    Array(True, dtype=bool)
     """
 
     direction: Any
@@ -100,11 +105,44 @@ class PlaneWave(AbstractWave):
         return None
 
 
+class UniformField(AbstractWave):
+    """direction · x, the potential of a uniform field: for Laplace's equation, the field that polarises a body.
+
+    Arguments:
+        direction: A vector of any length: numbers, or the name of a parameter.
+    """
+
+    direction: Any
+
+    def __init__(self, direction: Any):
+        self.direction = numbers(direction)
+        if not isinstance(self.direction, Parameter) and shape_with_names(self.direction) not in ((2,), (3,)):
+            raise ValueError(
+                f"`direction` must be one vector or a parameter's name, got {direction!r}: `UniformField((1.0, 0.0))`."
+            )
+
+    def value(self, x: Array, kernel: AbstractKernel) -> Array:
+        return jnp.asarray(self.direction, x.dtype) @ x
+
+    def refusal(self, kernel: AbstractKernel) -> str | None:
+        if not kernel.has_constants or kernel.order != 2 or kernel.value_shape:
+            return f"a uniform field is none of `{kernel.name}`. Use `Laplace(dim={kernel.dim})`, or a `PlaneWave`"
+        shape = shape_with_names(self.direction)
+        if shape != (kernel.dim,):
+            example = (1.0, *[0.0] * (kernel.dim - 1))
+            return (
+                f"`direction` has shape {shape}; in {kernel.dim} dimensions expected {kernel.dim} components. "
+                f"Write `UniformField({example})`"
+            )
+        return None
+
+
 class PointSource(AbstractWave):
     """G(x - position), the field of a unit source.
 
     Arguments:
-        position: A point off the boundary: numbers, any of which may be a parameter's name, or the name of a vector parameter.
+        position: A point off the boundary: numbers, any of which may be a parameter's name, or the name of a vector
+            parameter.
     """
 
     position: Any
@@ -120,10 +158,16 @@ class PointSource(AbstractWave):
     def value(self, x: Array, kernel: AbstractKernel) -> Array:
         return kernel.fundamental(x - jnp.asarray(self.position))
 
+    def comes_from_inside(self, boundary: Boundary) -> Bool[Array, ""]:
+        return boundary.holds(jnp.asarray(self.position, boundary.x.dtype))
+
     def refusal(self, kernel: AbstractKernel) -> str | None:
         shape = shape_with_names(self.position)
         if shape != (kernel.dim,):
             given = f"{shape[0]} components" if shape else "a single number"
             example = (2.0, *[0.0] * (kernel.dim - 1))
-            return f"`position` has {given}; in {kernel.dim} dimensions expected {kernel.dim}. Write `PointSource({example})`"
+            return (
+                f"`position` has {given}; in {kernel.dim} dimensions expected {kernel.dim}. "
+                f"Write `PointSource({example})`"
+            )
         return None

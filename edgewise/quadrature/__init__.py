@@ -1,9 +1,37 @@
-"""How an integral over a boundary is computed."""
+"""How an integral over a boundary is computed: rules, and what a rule makes of one member."""
 
-from edgewise.quadrature.graded import Graded
+from edgewise.quadrature.choice import rule_for, rungs
+from edgewise.quadrature.curves.graded import Graded
+from edgewise.quadrature.curves.periodic import Kress, Trapezoid
+from edgewise.quadrature.discretisation import (
+    AbstractDiscretisation,
+    AbstractField,
+    Preconditioner,
+    Quantity,
+    Resolution,
+    Side,
+    Strengths,
+)
 from edgewise.quadrature.paper import MonteCarlo, Uniform
-from edgewise.quadrature.periodic import Kress, Trapezoid
 from edgewise.quadrature.rule import AbstractQuadrature, check_resolves
-from edgewise.quadrature.surface import Duffy
+from edgewise.quadrature.surfaces.rule import Duffy
 
-__all__ = ["AbstractQuadrature", "Duffy", "Graded", "Kress", "MonteCarlo", "Trapezoid", "Uniform", "check_resolves"]
+__all__ = [
+    "AbstractDiscretisation",
+    "AbstractField",
+    "AbstractQuadrature",
+    "Duffy",
+    "Graded",
+    "Kress",
+    "MonteCarlo",
+    "Preconditioner",
+    "Quantity",
+    "Resolution",
+    "Side",
+    "Strengths",
+    "Trapezoid",
+    "Uniform",
+    "check_resolves",
+    "rule_for",
+    "rungs",
+]

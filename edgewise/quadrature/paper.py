@@ -1,4 +1,7 @@
-"""The two rules of the paper, kept as baselines: uniform nodes as in the authors' script, random nodes as in its text."""
+"""The two rules of the paper, kept as baselines.
+
+One has uniform nodes, as in the authors' script; the other has random nodes, as in the paper's text.
+"""
 
 import equinox as eqx
 import jax
@@ -8,15 +11,17 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes
+from edgewise.quadrature.curves.rule import AbstractCurveRule
+from edgewise.quadrature.rule import check_num_nodes
 
 
-class Uniform(AbstractQuadrature):
+class Uniform(AbstractCurveRule):
     """Nodes on linspace(0, 2π) with both ends, equal weights 2π/n, kernel values cut off at `truncation` (β).
 
-    The rule of the authors' published script. On a logarithm it converges with first order in 1/n, measured; the
-    closed end is counted twice, which alone costs first order on smooth integrands. It serves targets apart from its
-    nodes, as in the paper's training; an equation cannot be solved on the nodes themselves, where the cut-off is all there is.
+    The rule of the authors' published script. On a logarithm it converges with first order in 1/n, measured; the closed
+    end is counted twice, which alone costs first order on smooth integrands. It serves targets apart from its nodes, as
+    in the paper's training. An equation cannot be solved on the nodes themselves, where the kernel is nothing but its
+    cut-off.
     """
 
     num_nodes: int = eqx.field(static=True)
@@ -43,7 +48,7 @@ class Uniform(AbstractQuadrature):
         return truncated_matrix(kernel, layer, target, source, self.truncation)
 
 
-class MonteCarlo(AbstractQuadrature):
+class MonteCarlo(AbstractCurveRule):
     """Random nodes, uniform in the boundary coordinate, equal weights 2π/n, kernel values cut off at `truncation` (β).
 
     The rule of the paper's text. Its error falls as n^(-1/2), with a variance of the order of the data.

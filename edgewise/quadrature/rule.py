@@ -1,19 +1,18 @@
-"""What every rule is: nodes on a boundary, and how the integral over them is computed when target and source meet."""
+"""What every rule is: nodes on a boundary, and what it makes of a member."""
 
 import abc
 import math
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Inexact
 
+from edgewise.density import AbstractDensity
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.quadrature.close import CLOSE_OVERSAMPLING, SmoothSource
-from edgewise.quadrature.source import AbstractSource
+from edgewise.quadrature.discretisation import AbstractDiscretisation
 
 
 class AbstractQuadrature(eqx.Module):
@@ -21,41 +20,66 @@ class AbstractQuadrature(eqx.Module):
 
     num_nodes: eqx.AbstractVar[int]
     resolves: eqx.AbstractClassVar[Singularity]
+    dim: ClassVar[int] = 2
+    """Of the space that its boundaries lie in."""
     solves: ClassVar[bool] = True
     """Whether its own nodes may serve as targets, so that an equation can be solved on them."""
+    is_dear: ClassVar[bool] = False
+    """Whether assembling is the cost of a solve.
+
+    Members are then taken one by one, and share a matrix if only their data differ.
+    """
+    slows_down: ClassVar[bool] = False
+    """Whether nodes crowd on purpose, so that a coordinate that hardly moves is no fault of the boundary."""
+    is_sure: ClassVar[bool] = True
+    """Whether what hides between its nodes is known well enough for a bound."""
 
     @abc.abstractmethod
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates of the nodes in [0, 2π], and the weights without the jacobian."""
+        """Coordinates of the nodes, in [0, 2π] or in [0, 1]², and the weights without the jacobian."""
 
     @abc.abstractmethod
-    def matrix(
-        self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
-    ) -> Inexact[Array, "n n"]:
-        """The layer on the boundary as a matrix: density at this rule's nodes in, principal value there out.
+    def discretise(self, family: Any, parameters: Any, dtype: Any, *, fields: bool = False) -> AbstractDiscretisation:
+        """One member on the nodes of this rule; `fields` says that fields will be asked for."""
 
-        `sampling` is how many samples of the kernel a node may take, 1 or 2, where the rule has the choice.
-        """
+    @abc.abstractmethod
+    def finer(self) -> Self:
+        """A rule that errs much less."""
 
-    def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
-        """By how much Gauss's identity, D 1 = -1/2, is missed at nodes of the curve: how well they resolve the geometry."""
-        return jnp.zeros_like(boundary.s)
+    @abc.abstractmethod
+    def spread(self, values: Inexact[Array, " n"], finer: Self, components: int) -> Inexact[Array, " m"]:
+        """Values at the nodes of all components of a boundary, interpolated to those of a finer rule."""
 
-    def place(self, family, parameters, dtype) -> Boundary:
+    @abc.abstractmethod
+    def density(self, boundary: Boundary, values: Inexact[Array, "... n"]) -> AbstractDensity:
+        """The density that has these values at the nodes."""
+
+    @property
+    def in_space(self) -> bool:
+        """Whether its boundaries are surfaces, and not curves of the plane."""
+        return self.dim == 3
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """What rules are compared by: nodes on each curve, or along a side of each patch."""
+
+    @abc.abstractmethod
+    def growth(self, reached: float, tol: float) -> float:
+        """By which factor `size` should grow for the tolerance, judged by what the nodes have reached."""
+
+    def nodes(self, family: Any) -> int:
+        """How many nodes a member has."""
+        return self.num_nodes * len(family.curves)
+
+    def place(self, family: Any, parameters: Any, dtype: Any) -> Boundary:
         """The nodes of this rule on one member."""
         grid, weight = self.grid()
         return family.boundary(jnp.asarray(grid, dtype), jnp.asarray(weight, dtype), parameters)
 
-    def source(self, family, parameters, dtype) -> AbstractSource:
-        """The curves of one member as sources of a field, for densities on this rule's nodes; along a first axis."""
-        grid, weight = equispaced(CLOSE_OVERSAMPLING * self.num_nodes)
-        fine = family.boundary(jnp.asarray(grid, dtype), jnp.asarray(weight, dtype), parameters)
-        return jax.vmap(SmoothSource)(fine.split())
-
-
-def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes 2πj/n and weights 2π/n."""
-    return 2 * np.pi * np.arange(num_nodes) / num_nodes, np.full(num_nodes, 2 * np.pi / num_nodes)
+    def seen(self, nodes: Boundary) -> Boundary:
+        """The nodes by the coordinate in which density times jacobian is smooth."""
+        return nodes
 
 
 def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layers: tuple[Layer, ...]) -> None:
@@ -63,11 +87,18 @@ def check_resolves(quadrature: AbstractQuadrature, kernel: AbstractKernel, layer
     for layer in layers:
         need = kernel.singularity(layer)
         if quadrature.resolves < need:
+            cure = f"Use `Kress({next_even(quadrature.num_nodes)})`"
+            if quadrature.in_space:
+                cure = "No rule for surfaces does; use a representation without that layer"
             raise ValueError(
                 f"`{type(quadrature).__name__}({quadrature.num_nodes})` resolves {quadrature.resolves} integrands; the "
-                f"{layer.replace('_', ' ')} layer of `{kernel.name}` has a {need} singularity. "
-                f"Use `Kress({next_even(quadrature.num_nodes)})`."
+                f"{layer.replace('_', ' ')} layer of `{kernel.name}` has a {need} singularity. {cure}."
             )
+
+
+def equispaced(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes 2πj/n and weights 2π/n."""
+    return 2 * np.pi * np.arange(num_nodes) / num_nodes, np.full(num_nodes, 2 * np.pi / num_nodes)
 
 
 def next_even(count: int) -> int:
@@ -82,7 +113,7 @@ def sides(family) -> int:
 
 
 def next_shared(count: int, sides: int) -> int:
-    """The number itself or the next that gives the sides of a curve equally many panels of eight nodes, an even number."""
+    """The number itself, or the next that gives every side of a curve the same even number of panels of eight nodes."""
     unit = 16 * max(1, sides)
     return -(-count // unit) * unit
 

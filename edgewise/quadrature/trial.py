@@ -10,9 +10,9 @@ from jaxtyping import Array
 
 from edgewise.geometry import Boundary, Ellipse
 from edgewise.kernels import LAYERS, AbstractKernel
-from edgewise.quadrature.close import CLOSE_OVERSAMPLING, SmoothSource
-from edgewise.quadrature.periodic import Kress
-from edgewise.quadrature.source import Layers, gradient, potential
+from edgewise.quadrature.curves.close import CLOSE_OVERSAMPLING, SmoothSource
+from edgewise.quadrature.curves.periodic import Kress
+from edgewise.quadrature.curves.source import Layers
 from edgewise.special import derivative
 
 # Enough for some ten wavelengths or decay lengths round the ellipse.
@@ -67,9 +67,9 @@ def on_ellipse(kernel: AbstractKernel, size: float) -> tuple[float, ...]:
 
         def one(t):
             weights = source.weights(t.x, True)[0]
-            values = [potential(kernel, layer, t.x, weights) for layer in (single, double)]
+            values = [kernel.potential(layer, t.x, weights) for layer in (single, double)]
             return jnp.stack(
-                [*values, *(gradient(kernel, layer, t.x, weights) @ t.normal for layer in (single, double))]
+                [*values, *(kernel.gradient(layer, t.x, weights) @ t.normal for layer in (single, double))]
             )
 
         return jax.vmap(one)(targets)

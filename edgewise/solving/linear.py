@@ -14,7 +14,6 @@ from jaxtyping import Array, Inexact
 from threadpoolctl import ThreadpoolController
 
 from edgewise.base.precision import is_concrete
-from edgewise.special import wave_numbers
 
 Operator = Callable[[Array], Array]
 
@@ -27,11 +26,13 @@ def direct(
 ) -> Inexact[Array, "b n"]:
     """Gaussian elimination with partial pivoting, for a batch of systems.
 
-    `refine` solves once more for what is left, where elimination is known to lose digits that the matrix does not. On the CPU,
-    with values at hand, that costs next to nothing, and one system alone or a large one always gets it.
+    `refine` solves once more for the residual. It is for systems where elimination is known to lose digits that the
+    matrix itself does not lose. On the CPU, with values at hand, this costs next to nothing, and one system alone or a
+    large one always gets it.
 
-    There, small systems of a batch go to LAPACK side by side, one thread each: twice as fast on two cores as two threads on one
-    system after the other, which is what XLA does. A singular system gives infinities.
+    On the CPU, with values at hand, the small systems of a batch go to LAPACK side by side, one thread each. On two
+    cores this is twice as fast as what XLA does, which is to solve one system after the other with two threads. A
+    singular system gives infinities.
     """
     if is_concrete(matrices, rhs) and jax.default_backend() == "cpu":
         # LAPACK reads columns: a symmetric matrix seen as its transpose need not be rearranged for it.
@@ -174,26 +175,3 @@ def _rotate(vector: Array, i: Array, rotation: Array) -> Array:
     cosine, sine = rotation
     upper, lower = vector[i], vector[i + 1]
     return vector.at[i].set(cosine * upper + sine * lower).at[i + 1].set(-sine * upper + cosine.conj() * lower)
-
-
-def circle_preconditioner(orders: tuple[int, ...], count: int, components: int = 1) -> Operator:
-    """The inverse, on circles, of operators of these orders: -1 for a single layer, +1 for a hypersingular one.
-
-    Acts on the first entries of each row of unknowns, `count` on the boundary; entries behind them pass. Jacobians cancel: a
-    hypersingular equation is multiplied by them, one of order -1 has density times jacobian for its unknown.
-    """
-    n = count // components
-    if not any(orders):
-        return lambda residual: residual
-    symbols = np.stack([np.maximum(2.0 * np.abs(wave_numbers(n)), 1) ** -order for order in orders])[:, None, :]
-    size = jnp.asarray(symbols)
-
-    def precondition(residual):
-        boundary, rest = residual[: len(orders) * count], residual[len(orders) * count :]
-        smooth = jnp.fft.ifft(
-            jnp.fft.fft(boundary.reshape(len(orders), components, n)) * size.astype(residual.real.dtype)
-        ).reshape(-1)
-        smooth = smooth if jnp.iscomplexobj(residual) else smooth.real
-        return jnp.append(smooth, rest)
-
-    return precondition

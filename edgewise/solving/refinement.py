@@ -12,15 +12,15 @@ from jaxtyping import Array, Inexact
 from edgewise.base.precision import is_concrete
 from edgewise.potentials import Member, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy
-from edgewise.quadrature.operators import AbstractOperator
+from edgewise.quadrature import AbstractQuadrature
+from edgewise.quadrature.discretisation import map_densities
+from edgewise.quadrature.surfaces.operators import AbstractOperator
 from edgewise.solving import linear
 from edgewise.solving.systems import (
     LARGEST,
-    Parts,
+    Answer,
     System,
     each_system,
-    finer_rule,
     finish,
     over_members,
     preconditioner,
@@ -28,7 +28,6 @@ from edgewise.solving.systems import (
     without_pairs,
 )
 from edgewise.solving.validation import Settings
-from edgewise.special import resample
 
 # A relative residual below this many roundings is not to be had: sums of that many terms do not come out better.
 LEAST_ROUNDINGS = 64
@@ -47,11 +46,11 @@ def factorise(
     problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], dtype: np.dtype
 ) -> Factorisation:
     """Of the one member along the first axis of the parameters."""
-    system = prepare(problem, finer_rule(quadrature), dict(parameters), 1, Settings("direct", 1.0, dtype, None))
+    system = prepare(problem, quadrature.finer(), dict(parameters), 1, Settings("direct", 1.0, dtype, None))
     if isinstance(system.matrix, AbstractOperator):
         raise ValueError(
-            f"`factorise` holds the matrix of the finer nodes, which are {system.rhs.shape[1]}; expected at most {LARGEST}. Take fewer "
-            "nodes, or use `refine(tol)` without a neighbour, which holds no matrix."
+            f"`factorise` holds the matrix of the finer nodes, which are {system.rhs.shape[1]}; expected at most "
+            f"{LARGEST}. Take fewer nodes, or use `refine(tol)` without a neighbour, which holds no matrix."
         )
     return Factorisation(_invert(system.matrix[0]))
 
@@ -60,24 +59,26 @@ def refine(
     problem: Problem,
     quadrature: AbstractQuadrature,
     parameters: Mapping[str, Array],
-    strengths: Strengths,
+    strengths: tuple[Strengths, ...],
     tol: float,
     neighbour: Factorisation | None = None,
-) -> Parts:
+) -> Answer:
     """Every member along the first axis of parameters and strengths, one after the other."""
-    dtype = np.dtype(strengths.polynomial.real.dtype)
+    dtype = np.dtype(strengths[0].polynomial.real.dtype)
     settings = Settings("gmres", check_tol(tol, dtype), dtype, None)
 
-    def one(system: System, strengths: Strengths):
+    rule = quadrature.finer()
+
+    def one(system: System, strengths: tuple[Strengths, ...]):
         guess = first_guess(system.member, quadrature, strengths)
         inverse = None if neighbour is None else _inverse(neighbour, guess.shape[-1])
         known = system._replace(member=without_pairs(system.member))
         unknown, warm, cold, residual = _iterate(known, guess, inverse, settings.tol)
-        *parts, stats = finish(system.member, unknown, warm, residual, settings)
-        return (*parts, stats | {"cold_applications": cold})
+        answer = finish(system.member, unknown, warm, residual, settings, rule)
+        return answer._replace(stats=answer.stats | {"cold_applications": cold})
 
-    count = strengths.polynomial.shape[0]
-    return each_system(one, problem, finer_rule(quadrature), (dict(parameters), strengths), count, settings)
+    count = strengths[0].polynomial.shape[0]
+    return each_system(one, problem, rule, (dict(parameters), strengths), count, settings)
 
 
 def least_tol(dtype: Any) -> float:
@@ -96,7 +97,8 @@ def check_tol(tol: Any, dtype: Any) -> float:
     if tol < floor:
         cure = "Work in double precision, `ew.enable_x64()`, or ask" if floor > 1e-10 else "Ask"
         raise ValueError(
-            f"`tol={tol:g}` is below what {jnp.dtype(dtype)} can tell, {floor:.1e}. {cure} for `tol={2 * floor:.0e}` or more."
+            f"`tol={tol:g}` is below what {jnp.dtype(dtype)} can tell, {floor:.1e}. {cure} for `tol={2 * floor:.0e}` "
+            "or more."
         )
     return float(tol)
 
@@ -108,8 +110,8 @@ def _inverse(neighbour: Any, unknowns: int) -> Array:
         )
     if neighbour.inverse.shape[0] != unknowns:
         raise ValueError(
-            f"`neighbour` has {neighbour.inverse.shape[0]} unknowns, this solution on finer nodes {unknowns}; expected another "
-            "member of the same problem on the same nodes, `other.factorise()`."
+            f"`neighbour` has {neighbour.inverse.shape[0]} unknowns, this solution on finer nodes {unknowns}; expected "
+            "another member of the same problem on the same nodes, `other.factorise()`."
         )
     return neighbour.inverse
 
@@ -119,26 +121,18 @@ def _invert(matrix: Array) -> Array:
     return jnp.asarray(np.linalg.inv(np.asarray(matrix))) if is_concrete(matrix) else jnp.linalg.inv(matrix)
 
 
-def first_guess(member: Member, coarse: AbstractQuadrature, strengths: Strengths) -> Inexact[Array, "b n"]:
+def first_guess(member: Member, coarse: AbstractQuadrature, strengths: tuple[Strengths, ...]) -> Inexact[Array, "b n"]:
     """The unknowns on the finer nodes of the members: what the strengths are between theirs."""
     return _guess(without_pairs(member), coarse, strengths)
 
 
 @eqx.filter_jit
-def _guess(member: Member, coarse: AbstractQuadrature, strengths: Strengths) -> Inexact[Array, "b n"]:
-    curves, finer = member.boundary.components, member.quadrature
-
-    def spread(values):
-        if isinstance(coarse, Duffy):
-            return coarse.spread(values, finer.num_nodes)
-        # Rules that are graded to corners have no node at σ = 0.
-        shift = float(finer.grid()[0][0] - coarse.grid()[0][0])
-        split = values.reshape(curves, -1)
-        return jax.vmap(lambda curve: resample(curve, finer.num_nodes, shift))(split).reshape(-1)
+def _guess(member: Member, coarse: AbstractQuadrature, strengths: tuple[Strengths, ...]) -> Inexact[Array, "b n"]:
+    components, finer = member.boundary.components, member.on.rule
 
     def one(member, strengths):
-        single, double = (None if part is None else spread(part) for part in (strengths.single, strengths.double))
-        return member.representation.unknown(member, Strengths(single, double, strengths.polynomial))
+        spread = map_densities(lambda values: coarse.spread(values, finer, components), strengths)
+        return member.representation.unknown(member, spread)
 
     return jax.vmap(one)(member, strengths)
 

@@ -7,7 +7,7 @@ from jaxtyping import Array
 
 from edgewise.potentials import Member, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy
+from edgewise.quadrature import AbstractQuadrature
 from edgewise.solving.systems import one_by_one, over_members, place
 from edgewise.solving.validation import Settings
 
@@ -16,17 +16,17 @@ def strengths_of(
     problem: Problem,
     quadrature: AbstractQuadrature,
     parameters: dict[str, Array],
-    strengths: Strengths,
+    strengths: tuple[Strengths, ...],
     values: Array,
-) -> Strengths:
+) -> tuple[Strengths, ...]:
     """Of members along a first axis, from the values of their densities.
 
     Arguments:
         strengths: The constants beside the densities are theirs.
     """
     members = (parameters, strengths, values)
-    if not isinstance(quadrature, Duffy):
-        return _in_the_plane(problem, quadrature, members)
+    if not quadrature.is_dear:
+        return _at_once(problem, quadrature, members)
     # In pieces, with the pairs that are close: some densities take a layer on the surface to be made into strengths.
     settings = Settings("direct", 1.0, np.dtype(values.real.dtype), None)
 
@@ -39,16 +39,18 @@ def strengths_of(
 
 
 @eqx.filter_jit
-def _in_the_plane(
-    problem: Problem, quadrature: AbstractQuadrature, members: tuple[dict[str, Array], Strengths, Array]
-) -> Strengths:
+def _at_once(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    members: tuple[dict[str, Array], tuple[Strengths, ...], Array],
+) -> tuple[Strengths, ...]:
     def one(parameters, strengths, values):
         return _of_member(problem.member(quadrature, parameters, values.real.dtype), strengths, values)
 
     return jax.vmap(one)(*members)
 
 
-def _of_member(member: Member, strengths: Strengths, values: Array) -> Strengths:
-    count = member.boundary.s.shape[0] * member.condition.channels
+def _of_member(member: Member, strengths: tuple[Strengths, ...], values: Array) -> tuple[Strengths, ...]:
+    count = member.boundary.s.shape[0] * member.representation.unknowns(member.condition)
     polynomial = member.representation.unknown(member, strengths)[count:]
     return member.representation.strengths(member, values, polynomial)

@@ -12,24 +12,32 @@ from jaxtyping import Array
 
 from edgewise.base.precision import is_concrete
 from edgewise.base.result import Result
-from edgewise.density import NodalDensity, PanelDensity
+from edgewise.density import AbstractDensity
 from edgewise.geometry import Boundary
 from edgewise.potentials import Member, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
-from edgewise.quadrature.centred import Panels
-from edgewise.quadrature.operators import AbstractOperator
+from edgewise.quadrature import AbstractQuadrature, Preconditioner
+from edgewise.quadrature.surfaces.operators import AbstractOperator
 from edgewise.solving import linear
-from edgewise.solving.resolution import code_of, resolution_of
-from edgewise.solving.two_level import two_level_preconditioner
+from edgewise.solving.resolution import code_of
 from edgewise.solving.validation import Settings, Values
 
-# Nodes of a surface up to which its equation is held as a matrix, of four gigabytes; beyond, pairs of nodes computed at once.
+# The equation of a surface is held as a matrix up to so many nodes, where it takes four gigabytes. Beyond, it is
+# computed in pieces of so many pairs of nodes.
 LARGEST, ROW_PAIRS = 16384, 2**22
 # Members of the box that tell which nodes of a surface may be close to which panels.
 DRAWS = 6
 
-Parts = tuple[NodalDensity | PanelDensity, Boundary, Strengths, AbstractQuadrature, Result, dict[str, Array]]
+
+class Answer(NamedTuple):
+    """What a solve makes of members, with a leading member axis; in the order in which a `Solution` takes it."""
+
+    density: AbstractDensity
+    boundary: Boundary
+    strengths: tuple[Strengths, ...]
+    quadrature: AbstractQuadrature
+    result: Result
+    stats: dict[str, Array]
 
 
 class System(NamedTuple):
@@ -49,14 +57,16 @@ def prepare(problem: Problem, rule: AbstractQuadrature, values: Values, count: i
 def place(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, settings: Settings) -> Member:
     """Members along a first axis, which know the pairs of nodes and panels that are close on any of them."""
     member = on_nodes(problem, rule, values, count, settings.dtype)
-    if not isinstance(rule, Duffy):
+    if not member.on.needs_pairs:
         return member
     # Afterwards: the number of close pairs is another for every member, and what is compiled should not depend on it.
-    known = dataclasses.replace(
-        ready(problem, rule, values, count, settings.dtype), rows=rows_at_once(member, settings)
-    )
-    known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), known)
-    return dataclasses.replace(member, quadrature=known)
+    seen = member
+    if not is_concrete(*values.values()):
+        with jax.ensure_compile_time_eval():
+            draws = problem.parameters.extremes(jax.random.key(0), DRAWS)
+            drawn = {name: draw.astype(settings.dtype) for name, draw in draws.items()}
+            seen = on_nodes(problem, rule, drawn, DRAWS, settings.dtype)
+    return dataclasses.replace(member, on=member.on.with_pairs(seen.on, rows_at_once(member, settings)))
 
 
 def rows_at_once(member: Member, settings: Settings) -> int | None:
@@ -67,32 +77,11 @@ def rows_at_once(member: Member, settings: Settings) -> int | None:
     return settings.chunk or max(1, ROW_PAIRS // nodes)
 
 
-def ready(
-    problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype
-) -> AbstractQuadrature:
-    """A rule for surfaces that knows which panels its nodes are close to, on any of these members.
-
-    While parameters are traced, on any of some members drawn from the box.
-    """
-    if not isinstance(rule, Duffy) or rule.near is not None:
-        return rule
-    if is_concrete(*values.values()):
-        return rule.ready([_panels(problem, rule, {n: v[i] for n, v in values.items()}, dtype) for i in range(count)])
-    with jax.ensure_compile_time_eval():
-        draws = problem.parameters.extremes(jax.random.key(0), DRAWS)
-        members = [{n: v[i].astype(dtype) for n, v in draws.items()} for i in range(DRAWS)]
-        return rule.ready([_panels(problem, rule, member, dtype) for member in members])
-
-
-@eqx.filter_jit
-def _panels(problem: Problem, rule: Duffy, parameters: Values, dtype: np.dtype) -> tuple[Boundary, Panels]:
-    return rule.place(problem.family, parameters, dtype), rule.source(problem.family, parameters, dtype)
-
-
 def one_by_one(function: Callable[[Any], Any], members: Any, count: int) -> Any:
-    """A function of one member, of each of `count` along the first axis of `members`: one after the other, to hold one matrix.
+    """Applies a function of one member to each of `count` members along the first axis of `members`.
 
-    With values at hand by a loop, so that what is compiled for one member serves batches of every length.
+    It takes one member after the other, so that only one matrix is held in memory. With values at hand this is a loop,
+    so that what is compiled for one member serves batches of every length.
     """
     if not is_concrete(*jax.tree_util.tree_leaves(members)):
         return jax.lax.map(function, members)
@@ -108,10 +97,11 @@ def each_system(
     count: int,
     settings: Settings,
 ) -> Any:
-    """A function of a member's equation and of what belongs to it, of each along the first axis of `members`, parameters first.
+    """Applies a function of a member's equation, and of what else is given for the member, to each of `count` members.
 
-    One after the other, as `one_by_one`. The function sees and returns batches of one. On a surface, where assembling is the cost,
-    members that differ in their data alone share a matrix.
+    `members` holds the parameters first and then what else is given, along a first axis. As in `one_by_one`, the
+    function takes one member after the other; it sees and returns batches of one. On a surface, where assembling is the
+    cost, members that differ in their data alone share a matrix.
     """
 
     def alone(member):
@@ -119,7 +109,7 @@ def each_system(
         found = function(prepare(problem, rule, parameters, 1, settings), given)
         return jax.tree_util.tree_map(lambda leaf: leaf[0], found)
 
-    if not isinstance(rule, Duffy) or not is_concrete(*jax.tree_util.tree_leaves(members)):
+    if not rule.is_dear or not is_concrete(*jax.tree_util.tree_leaves(members)):
         return one_by_one(alone, members, count)
     found = {}
     for group in _alike(problem, rule, members[0], count, settings.dtype):
@@ -134,7 +124,7 @@ def each_system(
     return jax.tree_util.tree_map(lambda *leaves: jnp.concatenate(leaves), *(found[i] for i in range(count)))
 
 
-def _alike(problem: Problem, rule: Duffy, values: Values, count: int, dtype: np.dtype) -> list[list[int]]:
+def _alike(problem: Problem, rule: AbstractQuadrature, values: Values, count: int, dtype: np.dtype) -> list[list[int]]:
     """Members of one and the same equation, by their places: those that differ in the data alone."""
     groups: dict[Any, list[int]] = {}
     for i in range(count):
@@ -145,37 +135,26 @@ def _alike(problem: Problem, rule: Duffy, values: Values, count: int, dtype: np.
     return list(groups.values())
 
 
-def _with_data_of(problem: Problem, rule: Duffy, values: Values, system: System, settings: Settings) -> System:
+def _with_data_of(
+    problem: Problem, rule: AbstractQuadrature, values: Values, system: System, settings: Settings
+) -> System:
     """The system of another member that has the same equation."""
     member = on_nodes(problem, rule, values, 1, settings.dtype)
-    member = dataclasses.replace(member, quadrature=system.member.quadrature)
+    member = dataclasses.replace(member, on=system.member.on)
     rhs = over_members(lambda member: member.representation.rhs(member), member)
     return System(member, system.matrix, rhs.astype(system.rhs.dtype))
 
 
-def finer_rule(rule: AbstractQuadrature) -> AbstractQuadrature:
-    """The same with twice the nodes, on surfaces with half as many again along a side."""
-    return rule.finer() if isinstance(rule, Duffy) else dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
-
-
-def solve_system(system: System, settings: Settings) -> Parts:
+def solve_system(system: System, settings: Settings) -> Answer:
     member, matrix, rhs = system
     if settings.method == "direct" and not isinstance(matrix, AbstractOperator):
         count = rhs.shape[0]
-        unknown, applications, residual = (
-            linear.direct(
-                matrix,
-                rhs,
-                # Of several curves, each acts on the others by a rule that is not symmetric in the last digits.
-                symmetric=member.sources is None and member.representation.is_symmetric(member.condition),
-                refine=isinstance(member.quadrature, Graded),
-            ),
-            jnp.zeros(count, int),
-            jnp.zeros(count, rhs.real.dtype),
-        )
+        symmetric = member.representation.is_symmetric(member.condition) and not member.on.couples_unsymmetrically
+        unknown = linear.direct(matrix, rhs, symmetric=symmetric, refine=member.on.loses_digits)
+        applications, residual = jnp.zeros(count, int), jnp.zeros(count, rhs.real.dtype)
     else:
         unknown, applications, residual = _iterate(without_pairs(member), matrix, rhs, settings)
-    return finish(member, unknown, applications, residual, settings)
+    return finish(member, unknown, applications, residual, settings, member.on.rule)
 
 
 @eqx.filter_jit
@@ -190,8 +169,8 @@ def assemble(member: Member) -> tuple[Array, Array]:
 
 
 def _in_pieces(member: Member) -> bool:
-    """On a surface with values at hand, pieces are compiled that serve every member, not the whole."""
-    return isinstance(member.quadrature, Duffy) and is_concrete(*jax.tree_util.tree_leaves(member))
+    """Whether pieces are compiled that serve every member, not the whole: on a surface, with values at hand."""
+    return member.on.in_pieces and is_concrete(*jax.tree_util.tree_leaves(member))
 
 
 def _assemble(member: Member) -> tuple[Array, Array]:
@@ -216,22 +195,17 @@ def _iterate(member: Member, matrix: Array, rhs: Array, settings: Settings) -> t
     return over_members(one, member, matrix, rhs)
 
 
-def preconditioner(member: Member, matrix: Any) -> linear.Operator:
-    """The inverse, on circles, of the member's operator; on surfaces that of the smooth part of the matrix, where it is held."""
-    if isinstance(matrix, AbstractOperator):
-        return lambda residual: residual
-    if isinstance(member.quadrature, Duffy):
-        return two_level_preconditioner(member.quadrature, matrix)
-    orders = member.representation.orders(member.condition)
-    return linear.circle_preconditioner(orders, member.boundary.s.shape[0], member.boundary.components)
+def preconditioner(member: Member, matrix: Any) -> Preconditioner:
+    """An approximate inverse of a member's equation."""
+    return member.on.preconditioner(matrix, member.representation.orders(member.condition))
 
 
 def without_pairs(member: Member) -> Member:
-    """For functions that need not know which pairs are close: compiled with them, they would be so anew for every member."""
-    rule = member.quadrature
-    if not isinstance(rule, Duffy):
-        return member
-    return dataclasses.replace(member, quadrature=Duffy(rule.num_nodes, rule.panels))
+    """The member without its close pairs, for functions that need not know them.
+
+    With the pairs, such a function would be compiled anew for every member.
+    """
+    return dataclasses.replace(member, on=member.on.without_pairs())
 
 
 def over_members(function: Callable[..., Any], *members: Any) -> Any:
@@ -242,38 +216,45 @@ def over_members(function: Callable[..., Any], *members: Any) -> Any:
     return jax.tree_util.tree_map(lambda leaf: leaf[None], alone)
 
 
-def finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
+def finish(
+    member: Member,
+    unknown: Array,
+    applications: Array,
+    residual: Array,
+    settings: Settings,
+    rule: AbstractQuadrature,
+) -> Answer:
     """Densities from the unknowns, and how the solve ended."""
     function = _finish if _in_pieces(member) else _compiled_finish
-    return function(member, unknown, applications, residual, settings)
+    return function(member, unknown, applications, residual, settings, rule)
 
 
-def _finish(member: Member, unknown: Array, applications: Array, residual: Array, settings: Settings) -> Parts:
+def _finish(
+    member: Member,
+    unknown: Array,
+    applications: Array,
+    residual: Array,
+    settings: Settings,
+    rule: AbstractQuadrature,
+) -> Answer:
     def one(member, unknown, applications, residual):
-        n = member.boundary.s.shape[0] * member.condition.channels
-        density = member.representation.density(member.boundary, member.condition, unknown[:n])
-        strengths = member.representation.strengths(member, density, unknown[n:])
-        resolution, growth = resolution_of(member, strengths)
-        code = code_of(member, resolution, growth, residual, settings)
-        result = Result(code, jnp.zeros_like(code))
+        representation = member.representation
+        n = member.boundary.s.shape[0] * representation.unknowns(member.condition)
+        density = representation.density(member.boundary, member.condition, unknown[:n])
+        strengths = representation.strengths(member, density, unknown[n:])
+        resolution = member.on.resolution(member, strengths)
+        code = code_of(member, resolution.missed, resolution.growth, residual, settings)
         stats = {
             "num_nodes": jnp.asarray(member.boundary.s.shape[0]),
             "applications": applications,
             "residual": residual,
-            "resolution": resolution,
+            "resolution": resolution.missed,
+            "imbalance": member.imbalance,
         }
-        # Which pairs are close was known for the solve; elsewhere it is found out again.
-        quadrature = without_pairs(member).quadrature
-        return nodal(quadrature, member.boundary, density), member.boundary, strengths, quadrature, result, stats
+        result = Result(code, jnp.zeros_like(code))
+        return Answer(rule.density(member.boundary, density), member.boundary, strengths, rule, result, stats)
 
     return over_members(one, member, unknown, applications, residual)
-
-
-def nodal(rule: AbstractQuadrature, boundary: Boundary, density: Array) -> NodalDensity | PanelDensity:
-    """The density that has these values at the nodes of the rule."""
-    if isinstance(rule, Duffy):
-        return PanelDensity(density, rule.num_nodes, rule.panels)
-    return NodalDensity(boundary.s, density, boundary.components, isinstance(rule, Graded))
 
 
 _compiled_finish = eqx.filter_jit(_finish)

@@ -1,6 +1,7 @@
 """What `solve` and `fit` refuse, and in which words: options, curves and data that no rule could serve."""
 
 import dataclasses
+from functools import partial
 from typing import Any, Literal
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from edgewise.base.result import Code, Result
 from edgewise.geometry import AbstractSurface, Boundary
 from edgewise.geometry.checks import are_star_shaped, contains, cross_each_other, crosses_itself
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy, Graded, check_resolves
+from edgewise.quadrature import AbstractQuadrature, check_resolves
 from edgewise.quadrature.rule import next_even, sides
 
 Values = dict[str, Array]
@@ -54,18 +55,19 @@ def check_settings(problem: Any, quadrature: Any, method: Any, tol: Any, chunk: 
     elif not isinstance(tol, int | float | np.floating) or not floor <= tol < 1:
         raise ValueError(f"`tol` must lie between {floor:.0e} ({real}) and 1, got {tol!r}. Write `tol=1e-10`.")
     if quadrature is not None:
-        where, example = ("surfaces", "Duffy(12)") if problem.family.dim == 3 else ("curves", "Kress(256)")
+        where, example = ("surfaces", "Duffy(12)") if problem.family.in_space else ("curves", "Kress(256)")
         if not isinstance(quadrature, AbstractQuadrature):
             raise TypeError(f"`quadrature` must be a rule, got {quadrature!r}. Write `quadrature={example}`.")
-        if isinstance(quadrature, Duffy) != (problem.family.dim == 3):
+        if quadrature.dim != problem.family.dim:
             raise ValueError(
-                f"`{type(quadrature).__name__}` is no rule for {where}, and `family` is one of {where}. Write `quadrature={example}`."
+                f"`{type(quadrature).__name__}` is no rule for {where}, and `family` is one of {where}. "
+                f"Write `quadrature={example}`."
             )
         check_resolves(quadrature, problem.representation.kernel, problem.representation.layers(problem.condition))
         if not quadrature.solves:
             raise ValueError(
-                f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; `solve` "
-                f"expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
+                f"`{type(quadrature).__name__}` integrates for targets apart from its nodes, as the paper trains; "
+                f"`solve` expects a rule that holds on its own nodes. Use `Kress({next_even(quadrature.num_nodes)})`."
             )
     return Settings(method, float(tol), real, None if chunk is None else int(chunk))
 
@@ -100,8 +102,8 @@ def check_curves(problem: Problem, values: Values, count: int) -> None:
             )
         if not gaps[index, curve] < CLOSED:
             raise ValueError(
-                f"{the_curve} does not close{where}: its ends at s = 0 and s = 2π are {gaps[index, curve]:.1e} of its size "
-                "apart; they must meet. Give `family` the period 2π in `s`."
+                f"{the_curve} does not close{where}: its ends at s = 0 and s = 2π are {gaps[index, curve]:.1e} of its "
+                "size apart; they must meet. Give `family` the period 2π in `s`."
             )
         # Thin curves may seem to cross when sampled coarsely.
         if crosses_itself(polygons[index, curve]) and crosses_itself(
@@ -125,15 +127,15 @@ def _check_arrangement(curves: np.ndarray, side: str, where: str) -> None:
         for j in range(i):
             if cross_each_other(curves[i], curves[j]):
                 raise ValueError(
-                    f"Curves {j} and {i} of the `Union` overlap{where}; expected curves that do not meet. Move them apart, or "
-                    "narrow the `Box`."
+                    f"Curves {j} and {i} of the `Union` overlap{where}; expected curves that do not meet. Move them "
+                    "apart, or narrow the `Box`."
                 )
     holds = np.array([[i != j and contains(curves[i], curves[j][0]) for j in range(count)] for i in range(count)])
     if side != "interior" and holds.any():
         outer, inner = np.argwhere(holds)[0]
         raise ValueError(
-            f"Curve {inner} of the `Union` lies inside curve {outer}{where}; on side {side!r} expected bodies apart from each "
-            'other. Write `side="interior"` for a domain with holes.'
+            f"Curve {inner} of the `Union` lies inside curve {outer}{where}; on side {side!r} expected bodies apart "
+            'from each other. Write `side="interior"` for a domain with holes.'
         )
     if side == "interior":
         outer = int(np.argmax(holds.sum(axis=1)))
@@ -142,8 +144,8 @@ def _check_arrangement(curves: np.ndarray, side: str, where: str) -> None:
             raise ValueError(
                 f"Curve {stray[0]} of the `Union` is not a hole in curve {outer}{where}: "
                 + ("it lies in another hole" if holds[outer, stray[0]] else "it lies outside")
-                + '; on side "interior" expected one outer curve and holes in it. Move it, or write `side="exterior"` for '
-                "several bodies."
+                + '; on side "interior" expected one outer curve and holes in it. Move it, or write `side="exterior"` '
+                "for several bodies."
             )
 
 
@@ -174,17 +176,16 @@ def raise_failures(
 ) -> None:
     """Errors for curves and data that no rule could have solved for."""
     # Nodes graded to corners slow down there on purpose.
-    graded = isinstance(quadrature, Graded | Duffy)
-    speeds = np.ones((len(boundary.x), 1)) if graded else np.asarray(boundary.jacobian)
+    speeds = np.ones((len(boundary.x), 1)) if quadrature.slows_down else np.asarray(boundary.jacobian)
     for index in np.flatnonzero(~(speeds.min(axis=1) > MOVING * speeds.max(axis=1))):
         where = words({name: value[index] for name, value in values.items()})
         s = float(boundary.s[index, int(np.argmin(speeds[index]))])
         raise ValueError(
-            f"The curve stands still{where}: dx/ds is 0 near s = {s:.4g}; expected a smooth curve that moves for every s. "
-            "Change the parametrisation in `family`."
+            f"The curve stands still{where}: dx/ds is 0 near s = {s:.4g}; expected a smooth curve that moves for every "
+            "s. Change the parametrisation in `family`."
         )
     codes = np.asarray(result.code)
-    for code, refusal in ((Code.NOT_FINITE, _not_finite), (Code.INCOMPATIBLE, _not_balanced)):
+    for code, refusal in ((Code.NOT_FINITE, _not_finite), (Code.INCOMPATIBLE, partial(_not_balanced, problem))):
         bad = np.flatnonzero(codes == code)
         if len(bad):
             nodes, parameters = _one((boundary, values), bad[0])
@@ -205,14 +206,14 @@ def check_data(problem: Problem, rule: AbstractQuadrature, values: Values, count
     sizes = np.abs(np.asarray(data)).reshape(count, -1).max(axis=1)
     if not np.any(np.asarray(imbalance) > rounding_of_integrals(dtype)):
         return sizes
-    finer = dataclasses.replace(rule, num_nodes=2 * rule.num_nodes)
+    finer = rule.finer()
     coarse, fine = np.asarray(imbalance), np.asarray(_data_on(problem, finer, values, count, dtype)[-1])
     # Data that the nodes do not resolve have no integral yet that they could be judged by.
     settled = np.abs(fine - coarse) <= 0.1 * fine
     bad = np.flatnonzero(settled & (fine > rounding_of_integrals(dtype)))
     if len(bad):
         nodes, parameters, given = _one((boundary, values, data), bad[0])
-        raise ValueError(_not_balanced(nodes, np.asarray(given), words(parameters)))
+        raise ValueError(_not_balanced(problem, nodes, np.asarray(given), words(parameters)))
     return sizes
 
 
@@ -240,17 +241,24 @@ def _not_finite(nodes: Boundary, data: np.ndarray, where: str) -> str:
     wrong = np.argwhere(~np.isfinite(data))
     if not len(wrong):
         return (
-            f"The coefficient of `Robin` is not finite{where}; expected finite values on the whole boundary. Keep its singularities "
-            "off it."
+            f"The coefficient of `Robin` is not finite{where}; expected finite values on the whole boundary. Keep its "
+            "singularities off it."
         )
     # The last index is the node, also of data with two channels.
     return (
-        f"`data` is {data[tuple(wrong[0])]} at x = {np.asarray(nodes.x[wrong[0][-1]]).tolist()}{where}; expected finite values "
-        "on the whole boundary. Keep the singularities of `data` off it."
+        f"`data` is {data[tuple(wrong[0])]} at x = {np.asarray(nodes.x[wrong[0][-1]]).tolist()}{where}; expected "
+        "finite values on the whole boundary. Keep the singularities of `data` off it."
     )
 
 
-def _not_balanced(nodes: Boundary, data: np.ndarray, where: str) -> str:
+def _not_balanced(problem: Problem, nodes: Boundary, data: np.ndarray, where: str) -> str:
+    if problem.representation.kernel.value_shape:
+        flux = float(np.sum(np.asarray(nodes.weight)[:, None] * data.T * np.asarray(nodes.normal)))
+        return (
+            f"More flows out than in{where}: the velocities have the flux {flux:.6g} through the boundary; expected 0, "
+            "since a fluid keeps its volume. Subtract it: `data=lambda x, normal, ...: velocity - "
+            f"{flux / float(nodes.measure):.6g} * normal`."
+        )
     total = float(np.sum(np.asarray(nodes.weight) * data).real)
     return (
         f"Neumann data have integral {total:.6g} over the boundary{where}; inside, a solution exists only if it is 0. "

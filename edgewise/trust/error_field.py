@@ -1,6 +1,6 @@
-"""The error of a solution as a field: it has the misfit for its data, and is solved for and looked at like any other."""
+"""The error of a solution as a field: its data are the misfit, and it is solved for and looked at like any other."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -9,14 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry import Boundary
-from edgewise.potentials import Clamped, Dirichlet, Member, Side
-from edgewise.potentials.evaluate import Field
+from edgewise.potentials import Member, Side
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.solving import linear
 from edgewise.solving.systems import preconditioner
 from edgewise.special import on_sphere
-from edgewise.trust.misfit import at_points, field_of
 
 Of = Literal["field", "far_field"]
 
@@ -39,10 +37,10 @@ def solve_for_error(
     member: Member,
     matrix: Array,
     missed: Array,
-) -> Field:
-    """The field that has the misfit for its data: layers of the same kind, on the finer nodes."""
+) -> tuple[Any, ...]:
+    """The fields that have the misfit for their data: layers of the same kind, on the finer nodes."""
     representation, condition, boundary = member.representation, member.condition, member.boundary
-    data = missed if condition.channels == 2 else missed[0]
+    data = missed if len(missed) > 1 else missed[0]
     member = eqx.tree_at(lambda m: (m.data, m.charge), member, (data, jnp.zeros_like(member.charge)))
     rhs = representation.rhs(member)
     count = boundary.s.shape[0]
@@ -51,36 +49,52 @@ def solve_for_error(
     unknown, _, reached = linear.gmres(lambda x: matrix @ x, rhs, tol=tol, precondition=preconditioner(member, matrix))
     # Where it does not converge the equation is next to singular, and the error may be anything.
     unknown = jnp.where(reached <= tol, unknown, jnp.inf)
-    n = count * condition.channels
+    n = count * representation.unknowns(condition)
     density = representation.density(boundary, condition, unknown[:n])
-    return field_of(problem, finer, parameters, representation.strengths(member, density, unknown[n:]))
+    strengths = representation.strengths(member, density, unknown[n:])
+    return problem.fields(finer, parameters, strengths)
 
 
 @eqx.filter_jit
-def norms(fields: tuple[Field, Field], member: Member, missed: Array, of: Of) -> tuple[Array, Array]:
-    """The norms of the error and of the solution."""
+def norms(both: tuple[tuple[Any, ...], tuple[Any, ...]], member: Member, missed: Array, of: Of) -> tuple[Array, Array]:
+    """The norms of the error and of the solution, each of them given by the fields of every region."""
     if of == "far_field":
         directions = jnp.asarray(circle(DIRECTIONS), member.boundary.x.dtype)
-        far = [jax.lax.map(field.far, directions, batch_size=64) for field in fields]
+        far = [jax.lax.map(fields[0].far, directions, batch_size=64) for fields in both]
         error, solution = (jnp.sqrt(2 * np.pi * jnp.mean(jnp.abs(values) ** 2)) for values in far)
         return error, solution
-    if isinstance(member.condition, Dirichlet | Clamped):
-        traces = missed[0], member.data.reshape(missed.shape)[0]
+    if member.condition.gives_value:
+        data = member.data.reshape(missed.shape)
+        traces = (missed, data) if member.condition.channels == 1 else (missed[0], data[0])
     else:
-        traces = tuple(at_points(field, member.boundary.x[::2], "potential")[0] for field in fields)
+        at = member.boundary.x[::2]
+        traces = tuple(jnp.stack([field.at_points(at, "potential")[0] for field in fields]) for fields in both)
     points = looked_at(member.boundary, member.side)
-    error, solution = (_largest_at(points, *pair) for pair in zip(fields, traces, strict=True))
+    error, solution = (_largest_at(points, *pair) for pair in zip(both, traces, strict=True))
     return error, solution
 
 
-def _largest_at(points: Array, field: Field, trace: Array) -> Float[Array, ""]:
+def _largest_at(points: Array, fields: tuple[Any, ...], trace: Array) -> Float[Array, ""]:
     """The largest value on the boundary and at points off it; those too close for the plain rule are left out."""
-    value, right, close = jax.lax.map(lambda point: field.away(point, "potential"), points, batch_size=64)
-    return jnp.maximum(jnp.max(jnp.abs(trace)), jnp.max(jnp.where(right & ~close, jnp.abs(value), 0)))
+    largest = jnp.max(jnp.abs(trace))
+    for field in fields:
+        value, right, close = jax.lax.map(lambda point, f=field: f.away(point, "potential"), points, batch_size=64)
+        there = (right & ~close).reshape(-1, *[1] * (value.ndim - 1))
+        largest = jnp.maximum(largest, jnp.max(jnp.where(there, jnp.abs(value), 0)))
+    return largest
+
+
+def row_sizes(member: Member, rows: int) -> Float[Array, " c"]:
+    """Factors that turn errors in the prescribed numbers into errors of the field: 1, and for a slope the extent."""
+    sizes = jnp.ones(rows, member.boundary.x.dtype)
+    return sizes.at[1].set(extent(member.boundary)) if member.condition.channels == 2 else sizes
 
 
 def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m d"]:
-    """Points off the boundary, some of them on the wrong side: a lattice over the curves, others at three depths, and afar."""
+    """Points off the boundary, some of them on the wrong side.
+
+    They are a lattice over the box of the boundary, points at three depths along normals, and outside some points afar.
+    """
     x, size = boundary.x, extent(boundary)
     dim = x.shape[-1]
     low, high = jnp.min(x, axis=0), jnp.max(x, axis=0)
@@ -92,7 +106,8 @@ def looked_at(boundary: Boundary, side: Side) -> Float[Array, "m d"]:
     pick = np.linspace(0, len(x), POSITIONS, endpoint=False).astype(int)
     signs = {"interior": (-1,), "exterior": (1,), "both": (-1, 1)}[side]
     off = [x[pick] + sign * depth * size * boundary.normal[pick] for sign in signs for depth in DEPTHS]
-    afar = (low + high) / 2 + AFAR * size * (circle(AFAR_POINTS) if dim == 2 else on_sphere(3)[0])
+    directions = {2: circle(AFAR_POINTS), 3: on_sphere(3)[0]}[dim]
+    afar = (low + high) / 2 + AFAR * size * directions
     return jnp.concatenate([spread, *off] + ([] if side == "interior" else [afar.astype(x.dtype)])).astype(x.dtype)
 
 

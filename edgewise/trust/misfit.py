@@ -3,91 +3,85 @@
 from collections.abc import Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Inexact
+from jaxtyping import Array, Bool, Inexact
 
 from edgewise.base.named import bind
-from edgewise.geometry import AbstractFamily, Boundary
-from edgewise.potentials import Strengths
-from edgewise.potentials.evaluate import PAIRS, Field, Quantity
-from edgewise.potentials.surface_field import SurfaceField, evaluate_space
+from edgewise.geometry import Boundary
+from edgewise.potentials import AbstractCondition, Strengths
 from edgewise.problem import Problem
-from edgewise.quadrature import AbstractQuadrature, Duffy, Graded
+from edgewise.quadrature import AbstractField, AbstractQuadrature, Quantity
 
 
-def field_of(
-    problem: Problem, quadrature: AbstractQuadrature, parameters: Mapping[str, Array], strengths: Strengths
-) -> Field:
-    """The field of one member on curves."""
-    return Field(problem.representation.kernel, problem.family, quadrature, problem.side, parameters, strengths)
-
-
-def fields_in_space(
-    problem: Problem, quadrature: Duffy, parameters: Mapping[str, Array], strengths: Strengths
-) -> SurfaceField:
-    """The fields of members on surfaces, along a first axis."""
-    kernel, family, side = problem.representation.kernel, problem.family, problem.side
-    return jax.vmap(lambda p, s: SurfaceField(kernel, family, quadrature, side, p, s))(parameters, strengths)
+@eqx.filter_jit
+def fields_of_members(
+    problem: Problem,
+    quadrature: AbstractQuadrature,
+    parameters: Mapping[str, Array],
+    strengths: tuple[Strengths, ...],
+) -> tuple[AbstractField, ...]:
+    """The fields of members along a first axis, one a region."""
+    return jax.vmap(lambda p, s: problem.fields(quadrature, p, s))(parameters, strengths)
 
 
 def misfit(
-    problem: Problem, field: Field, boundary: Boundary, parameters: Mapping[str, Array]
+    problem: Problem, fields: tuple[Any, ...], boundary: Boundary, parameters: Mapping[str, Array]
 ) -> tuple[Inexact[Array, "c n"], Bool[Array, " n"]]:
-    """What the field misses of the data at nodes of the boundary, one row a channel of the condition; and whether it is there.
+    """What the fields miss of the data at nodes of the boundary, and whether the fields exist at these nodes.
 
-    Where curves bend between the nodes of a density, a field may take a point of the boundary for one on the wrong side.
+    The misfit has one row for every number that the condition prescribes. Where curves bend between the nodes of a
+    density, a field may take a point of the boundary for one on the wrong side.
     """
     condition = bind(problem.condition, parameters)
     value_weight = condition.value_weight(boundary, parameters).astype(boundary.x.dtype)
     wanted: tuple[Quantity, ...] = ("potential",) * condition.takes_value + ("gradient",) * condition.takes_flux
-    *values, seen = at_points(field, boundary.x, *wanted)
-    found = dict(zip(wanted, values, strict=True))
-    rows = []
-    if "potential" in found:
-        rows.append(found["potential"] * value_weight)
-    if "gradient" in found:
-        rows.append(jnp.sum(found["gradient"] * boundary.normal, axis=-1))
-    rows = jnp.stack(rows)
-    made = rows if condition.channels == 2 else jnp.sum(rows, axis=0, keepdims=True)
-    return made - problem.data_on(boundary, parameters, value_weight), seen
+    values, fluxes, there = [], [], jnp.ones(len(boundary.x), bool)
+    for field in fields:
+        *found, seen = field.at_points(boundary.x, *wanted)
+        there = there & seen
+        if condition.takes_value:
+            values.append(found[0])
+        if condition.takes_flux:
+            fluxes.append(jnp.sum(found[-1] * boundary.normal, axis=-1))
+    return _missed(problem, condition, value_weight, values, fluxes, boundary, parameters), there
 
 
-def between(
-    quadrature: AbstractQuadrature,
-    family: AbstractFamily,
+def _missed(
+    problem: Problem,
+    condition: AbstractCondition,
+    weight: Array,
+    values: list[Array],
+    fluxes: list[Array],
+    boundary: Boundary,
     parameters: Mapping[str, Array],
-    sigma: np.ndarray,
-    dtype: Any,
-) -> Boundary:
-    """Nodes at any coordinates σ of a rule, in the order given, on every curve."""
-    # Where there are no corners its coordinate is that of the rules on equispaced nodes.
-    rule = quadrature if isinstance(quadrature, Graded) else Graded(16)
-    return rule.position(sigma, family, parameters, dtype)
-
-
-def at_points(field: Field, x: Float[Array, "m 2"], *quantities: Quantity) -> tuple[Inexact[Array, "m ..."], ...]:
-    """As `field.anywhere`, at many points; in pieces, so that memory stays small."""
-    piece = max(1, min(len(x), PAIRS // (8 * field.layers.source.step.size)))
-    return jax.lax.map(lambda point: field.anywhere(point, *quantities), x, batch_size=piece)
+) -> Inexact[Array, "c n"]:
+    if problem.representation.kernel.value_shape:
+        made = values[0].T
+    else:
+        made = jnp.stack(condition.rows(weight, values, fluxes))
+    return made - problem.data_on(boundary, parameters, weight).reshape(made.shape)
 
 
 def misfits_in_space(
-    problem: Problem, quadrature: Duffy, fields: Any, parameters: Mapping[str, Array]
-) -> list[Inexact[Array, " n"]]:
+    problem: Problem, finer: AbstractQuadrature, fields: tuple[AbstractField, ...], parameters: Mapping[str, Array]
+) -> list[Inexact[Array, "... n"]]:
     """What the fields of members along a first axis miss of the data, at the nodes of a finer rule."""
     found = []
-    for i in range(len(fields.panels.radius)):
-        field = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], fields)
+    for i in range(len(fields[0].polynomial)):
+        own = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], fields)
         member = {name: jnp.asarray(value)[i] for name, value in parameters.items()}
-        boundary = quadrature.finer().place(problem.family, member, fields.panels.x.dtype)
+        boundary = finer.place(problem.family, member, fields[0].polynomial.real.dtype)
         condition = bind(problem.condition, member)
         weight = condition.value_weight(boundary, member)
-        row = -problem.data_on(boundary, member, weight)
-        if condition.takes_value:
-            row = row + weight * evaluate_space(field, boundary.x, "potential")[0][0]
-        if condition.takes_flux:
-            row = row + jnp.sum(evaluate_space(field, boundary.x, "gradient")[0][0] * boundary.normal, axis=-1)
-        found.append(row)
+        values, fluxes = [], []
+        for field in own:
+            if condition.takes_value:
+                values.append(field.of_members(boundary.x, "potential")[0][0])
+            if condition.takes_flux:
+                slope = field.of_members(boundary.x, "gradient")[0][0]
+                fluxes.append(jnp.sum(slope * boundary.normal, axis=-1))
+        missed = _missed(problem, condition, weight, values, fluxes, boundary, member)
+        found.append(missed if len(missed) > 1 else missed[0])
     return found

@@ -13,10 +13,10 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.base.precision import is_concrete
 from edgewise.geometry import AbstractCurve, AbstractFamily, AbstractPlaneFamily, Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.kernels.kernel import dot
-from edgewise.quadrature.panel_source import PANEL_NODES, PanelSource
-from edgewise.quadrature.panels import panel_grid
-from edgewise.quadrature.periodic import (
+from edgewise.kernels.layers import dot
+from edgewise.quadrature.curves.panel_source import PANEL_NODES, PanelSource
+from edgewise.quadrature.curves.panels import panel_grid
+from edgewise.quadrature.curves.periodic import (
     circulant_rows,
     hypersingular_log,
     kernel_values,
@@ -24,21 +24,26 @@ from edgewise.quadrature.periodic import (
     log_factors,
     seen_angles,
 )
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, next_shared, sides
-from edgewise.quadrature.source import AbstractSource
+from edgewise.quadrature.curves.rule import AbstractCurveRule, smooth_nodes
+from edgewise.quadrature.curves.source import AbstractSource
+from edgewise.quadrature.rule import check_num_nodes, next_shared, sides
 
-# The share of the plain coordinate in the graded one: nodes stay apart, and squares of their distances do not underflow.
+# Errors at corners fall with this power of the number of nodes, or faster; the number grows by at most this factor at
+# once.
+CORNER_ORDER, LARGEST_CORNER_STEP = 8, 2.5
+# The share of the plain coordinate in the graded one, by which nodes stay apart and squares of their distances do not
+# underflow.
 FLOOR = {np.dtype("float64"): 1e-28, np.dtype("float32"): 1e-12}
 
 
-class Graded(AbstractQuadrature):
+class Graded(AbstractCurveRule):
     """Kress's rule for curves with corners, on nodes that crowd towards each corner.
 
-    The coordinate σ is cut into equal shares, one for each segment between corners. On each, s runs from end to end like
-    Kress's w(u) = v^p / (v^p + (1 - v)^p), whose first p - 1 derivatives vanish at both. A density that grows like
-    r^(α-1) at a corner, α > 1/2, becomes u^(pα-1) once multiplied by the jacobian, and the rules for smooth periodic
-    functions hold again. Nodes lie between the corners, at σ = 2π (j + 1/2)/n, as close to them as 1e-31; what a kernel
-    sees of two nodes is computed from where they lie relative to a corner.
+    The coordinate σ is cut into equal shares, one for each segment between corners. On each share s runs from end to
+    end like Kress's w(u) = v^p / (v^p + (1 - v)^p), whose first p - 1 derivatives vanish at both ends. A density that
+    grows like r^(α-1) at a corner, α > 1/2, becomes u^(pα-1) once it is multiplied by the jacobian, and the rules for
+    smooth periodic functions hold again. Nodes lie between the corners, at σ = 2π (j + 1/2)/n, as close to them as
+    1e-31. The distance between two nodes, as a kernel sees it, is computed from their positions relative to a corner.
 
     The double layer takes its diagonal from Gauss's identity, D 1 = -1/2, which so holds exactly. Its adjoint is the
     transpose. The hypersingular layer is large where the jacobian is small: solve for it with rows times jacobian.
@@ -48,20 +53,23 @@ class Graded(AbstractQuadrature):
     most nodes, which must not be farther apart than the two sides: on a teardrop of 10° the misfit is 2e-9. On a curve
     without corners this is `Kress` on nodes moved by half a step.
 
-    The single layer's matrix is well conditioned (1e6), but elimination with partial pivoting loses up to ten digits on it:
-    let one step of iterative refinement follow, or pivot symmetrically.
+    The single layer's matrix is well conditioned (1e6), but elimination with partial pivoting loses up to ten digits on
+    it: let one step of iterative refinement follow, or pivot symmetrically.
 
     Arguments:
         num_nodes: A multiple of sixteen times the number of corners.
-        order: p. Higher resolves corners better and needs more nodes to do so. Of 6 to 20 on angles of 10° to 350°, 16 is
-            within a factor of four of the best from 256 to 1,024 nodes.
+        order: p. A higher order resolves corners better, and needs more nodes to do so. Among the orders 6 to 20, on
+            angles of 10° to 350°, 16 is within a factor of four of the best from 256 to 1,024 nodes.
 
-    Reference: R. Kress, "A Nyström method for boundary integral equations in domains with corners", Numer. Math. 58 (1990).
+    Reference: R. Kress, "A Nyström method for boundary integral equations in domains with corners", Numer. Math. 58
+    (1990).
     """
 
     num_nodes: int = eqx.field(static=True)
     order: float = eqx.field(static=True)
     resolves = Singularity.HYPERSINGULAR
+    slows_down = True
+    is_sure = False
 
     def __init__(self, num_nodes: int, order: float = 16.0):
         self.num_nodes = check_num_nodes("Graded", num_nodes, even=True)
@@ -80,32 +88,35 @@ class Graded(AbstractQuadrature):
         wanted = next_shared(self.num_nodes, shares)
         if self.num_nodes != wanted:
             raise ValueError(
-                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {shares} sides of this curve; expected a "
-                f"multiple of {16 * shares}. Write `Graded({wanted})`."
+                f"`Graded({self.num_nodes})` cannot share its nodes evenly among the {shares} sides of this curve; "
+                f"expected a multiple of {16 * shares}. Write `Graded({wanted})`."
             )
-        return self.position(self.grid()[0], family, parameters, dtype)
+        return self.at(self.grid()[0], family, parameters, dtype)
 
-    def position(
+    def at(
         self, sigma: Float[Array, " n"] | np.ndarray, family: AbstractFamily, parameters: Mapping[str, Any], dtype: Any
     ) -> Boundary:
-        """The nodes at any σ, in the order given; the weights are those of n equispaced ones."""
         assert isinstance(family, AbstractPlaneFamily), "surfaces have rules of their own"
         directions = zip(family.curves, family.directions(parameters), strict=True)
         return family.joined([self._on(curve, sigma, parameters, dtype, way) for curve, way in directions])
 
+    def seen(self, nodes: Boundary) -> Boundary:
+        grid = self.grid()[0] + 2 * np.pi * np.arange(nodes.components)[:, None]
+        return dataclasses.replace(nodes, s=jnp.asarray(grid.reshape(-1), nodes.s.dtype))
+
+    def growth(self, reached: float, tol: float) -> float:
+        return min((min(reached, 0.5) / tol) ** (1 / CORNER_ORDER), LARGEST_CORNER_STEP)
+
     def source(self, family, parameters, dtype) -> AbstractSource:
         sigma, step = panel_grid(np.linspace(0, 2 * np.pi, self.num_nodes // PANEL_NODES + 1))
-        fine = self.position(sigma, family, parameters, dtype).split()
+        fine = self.at(sigma, family, parameters, dtype).split()
         return jax.vmap(lambda nodes: PanelSource(nodes, jnp.asarray(step, dtype)))(fine)
 
     def _on(self, curve: AbstractCurve, sigma: Any, parameters: Mapping[str, Any], dtype: Any, way: Array) -> Boundary:
+        if not curve.corners:
+            return smooth_nodes(curve, sigma, parameters, dtype, way)
         weight = 2 * np.pi / sigma.shape[0]
         orientation = jax.lax.stop_gradient(curve.orientation(parameters) * way).astype(dtype)
-        if not curve.corners:
-            s = jnp.asarray(sigma, dtype)
-            s = jnp.where(orientation < 0, 2 * np.pi - s, s)
-            nodes = curve.boundary_at(s, jnp.broadcast_to(orientation, s.shape), weight, parameters)
-            return dataclasses.replace(nodes, anchor=jnp.zeros_like(nodes.x), offset=nodes.x)
         # By numpy where σ is known: single precision would round it before its power is taken.
         sigma = np.asarray(sigma, float) if is_concrete(sigma) else sigma
         power = curve.corner_power
@@ -119,14 +130,14 @@ class Graded(AbstractQuadrature):
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
-    ) -> Inexact[Array, "n n"]:
+    ) -> Inexact[Array, "*value n n"]:
         if layer == "adjoint_double":
             weight = boundary.weight
             return self.matrix(kernel, "double", boundary).T * (weight / weight[:, None])
         correction = jnp.asarray(circulant_rows(log_correction(self.num_nodes), self.num_nodes), boundary.x.dtype)
         factor = log_factors(kernel, layer, boundary, boundary)
         values = (kernel_values(kernel, layer, boundary, boundary) + factor * correction) * boundary.weight
-        principal = kernel.log_part(jnp.zeros((), boundary.x.dtype))
+        principal = kernel.pole(boundary.x.dtype)
         if layer == "double":
             values = values + jnp.diag(principal * missing_angle(boundary))
         if layer == "hypersingular":

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from edgewise.kernels import AbstractKernel, Layer
-from edgewise.kernels.kernel import layer_of
-from edgewise.quadrature.centred import of_normal
+from edgewise.quadrature.surfaces.centred import of_normal
 
 
 class AbstractOperator(eqx.Module):
-    """A square matrix by its action on a vector. Multiples follow the rules of arrays: (n, 1) scales rows, (n,) columns."""
+    """A square matrix by its action on a vector.
+
+    Multiples follow the rules of arrays: a factor of shape (n, 1) scales rows, one of shape (n,) columns.
+    """
 
     # NumPy would otherwise take an operator for a number and make an array of objects.
     __array_ufunc__ = None
@@ -70,7 +72,7 @@ class Multiple(AbstractOperator):
     factor: Array
 
     def apply(self, x: Array) -> Array:
-        if self.factor.ndim == 2:
+        if self.factor.shape[1:]:
             return self.factor[:, 0] * self.operator.apply(x)
         return self.operator.apply(self.factor * x)
 
@@ -112,7 +114,7 @@ class LayerOperator(AbstractOperator):
             d = x - self.x
             # On its own panel a node is not looked at, and must not divide by zero.
             d = jnp.where(jnp.repeat(apart, size)[:, None], d, 1.0)
-            values = layer_of(self.kernel.radial, self.layer, d, normal, self.normal) * amounts
+            values = self.kernel.layer(self.layer, d, normal, self.normal) * amounts
             return jnp.sum(jnp.where(apart, values.reshape(-1, size).sum(axis=1), 0))
 
         far = jax.lax.map(one, (self.x, self.normal, self.apart), batch_size=min(self.rows, len(self.x)))

@@ -1,5 +1,7 @@
 """Several curves: each acts on itself by a rule of its own, and on the others as a source of a field."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +9,7 @@ from jaxtyping import Array, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
-from edgewise.quadrature.rule import AbstractQuadrature
-from edgewise.quadrature.source import AbstractSource, Layers, gradient, potential
+from edgewise.quadrature.curves.source import AbstractSource, Layers, by_rows, spread_rows
 from edgewise.special import derivative
 
 # Pairs of target and source node held at once for two curves; a pair takes some 200 bytes.
@@ -18,11 +19,11 @@ PAIRS = 2**18
 def block_matrix(
     kernel: AbstractKernel,
     layer: Layer,
-    rule: AbstractQuadrature,
+    rule: Any,
     boundary: Boundary,
     sources: AbstractSource,
     sampling: int,
-) -> Inexact[Array, "cn cn"]:
+) -> Inexact[Array, "*value cn cn"]:
     """The layer on c curves of n nodes each; `sources` has a leading axis of c."""
     curves = boundary.split()
     count, n = curves.s.shape
@@ -35,21 +36,26 @@ def block_matrix(
     others = jax.vmap(lambda t, s, jacobian: cross_matrix(kernel, layer, t, s, jacobian))(
         pick(curves, target), pick(sources, source), curves.jacobian[source]
     )
-    blocks = jnp.zeros((count, count, n, n), jnp.result_type(own, others))
+    # Value axes stand before those of nodes; the blocks of curves come in between.
+    shape = own.shape[1:-2]
+    blocks = jnp.zeros((count, count, *shape, n, n), jnp.result_type(own, others))
     blocks = blocks.at[np.arange(count), np.arange(count)].set(own).at[target, source].set(others)
-    return blocks.transpose(0, 2, 1, 3).reshape(count * n, count * n)
+    blocks = jnp.moveaxis(blocks, (0, 1), (-4, -3)).swapaxes(-3, -2)
+    return blocks.reshape(*shape, count * n, count * n)
 
 
 def cross_matrix(
     kernel: AbstractKernel, layer: Layer, target: Boundary, source: AbstractSource, jacobian: Array
-) -> Inexact[Array, "m n"]:
+) -> Inexact[Array, "*value m n"]:
     """The layer from one curve to the nodes of another, accurate however close the two are.
 
     A row is the evaluation of the field at a target, which is linear in the density: transposed by JAX.
     """
     n = jacobian.shape[0]
-    scalar = jax.eval_shape(kernel.radial, target.s[0])
-    unknown = jax.ShapeDtypeStruct((n,), jnp.result_type(scalar.dtype, target.x.dtype))
+    kernel_dtype = jax.eval_shape(lambda x: kernel.layer("single", x, x, x), target.x[0]).dtype
+    dtype = jnp.result_type(kernel_dtype, target.x.dtype)
+    columns = kernel.value_shape[1:]
+    unknown = jax.ShapeDtypeStruct((*columns, n), dtype)
 
     def row(node):
         x, normal = node
@@ -57,17 +63,20 @@ def cross_matrix(
         weights, _, _ = source.weights(x, left=True)
 
         def field(strength):
-            fine = source.spread(strength)
+            fine = spread_rows(source, strength)
             if layer in ("single", "adjoint_double"):
                 layers = Layers(source, fine, None, None)
             else:
-                layers = Layers(source, None, fine, source.spread(derivative(strength)))
+                layers = Layers(source, None, fine, spread_rows(source, by_rows(derivative, strength)))
             if layer in ("single", "double"):
-                return potential(kernel, layers, x, weights)
-            return gradient(kernel, layers, x, weights) @ normal
+                return kernel.potential(layers, x, weights)
+            return kernel.gradient(layers, x, weights) @ normal
 
-        return jax.linear_transpose(field, unknown)(jnp.ones((), unknown.dtype))[0]
+        transposed = jax.linear_transpose(field, unknown)
+        if not columns:
+            return transposed(jnp.ones((), dtype))[0]
+        return jax.vmap(lambda component: transposed(component)[0])(jnp.eye(columns[0], dtype=dtype))
 
     batch = max(1, min(n, PAIRS // source.step.shape[0]))
-    rows = jax.lax.map(row, (target.x, target.normal), batch_size=batch)
+    rows = jnp.moveaxis(jax.lax.map(row, (target.x, target.normal), batch_size=batch), 0, -2)
     return rows * jacobian if layer in ("single", "adjoint_double") else rows

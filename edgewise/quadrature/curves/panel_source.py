@@ -5,8 +5,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from edgewise.geometry import Boundary
-from edgewise.quadrature.panels import NODES, ORDER, Panels, panel_weights, square
-from edgewise.quadrature.source import AbstractSource, Weights, as_complex
+from edgewise.kernels.nearby import Weights, as_complex
+from edgewise.quadrature.curves.panels import NODES, ORDER, Panels, panel_weights, square
+from edgewise.quadrature.curves.source import AbstractSource
 from edgewise.special import wave_numbers
 
 # Equispaced nodes of a density on the length of a panel: Gauss's are twice as many.

@@ -1,15 +1,16 @@
 """Targets anywhere in the plane: as close to a smooth closed curve as one likes, and on it.
 
-The curve is ζ(σ) = x + iy, the target w, d = w - ζ(σ). Every layer of a kernel A log |d|² + B, and its gradient, is a sum
-of smooth functions of σ times 1, log |d|² and 1/d; the 1/d² in the gradient of a double layer becomes 1/d by parts. Close to
-the curve these have a singularity at the complex τ with ζ(τ) = w, near the real axis, which the plain rule does not see.
-With v = e^{iσ}, v₀ = e^{iτ} and the smooth, non-zero quotient
+The curve is ζ(σ) = x + iy, the target is w, and d = w - ζ(σ). Every layer of a kernel A log |d|² + B, and its gradient,
+is a sum of smooth functions of σ times 1, log |d|² and 1/d; integration by parts turns the 1/d² in the gradient of a
+double layer into 1/d. Close to the curve these factors have a singularity at the complex τ with ζ(τ) = w, near the real
+axis, which the plain rule does not see. With v = e^{iσ}, v₀ = e^{iτ} and the smooth, non-zero quotient
 
     E(σ) = (ζ(σ) - w) / (v - v₀),       d = -E · (v - v₀),
 
-the singular factors become log |v - v₀|² and 1/(v - v₀), whose Fourier coefficients are known in closed form: weights exact
-for trigonometric polynomials follow for every τ. For real τ they are Kress's, the limit from the inside being Im τ = +0,
-from the outside -0; jumps come out by themselves. Nothing is subtracted, so no digit is lost as the target approaches.
+the singular factors become log |v - v₀|² and 1/(v - v₀), whose Fourier coefficients are known in closed form. They give
+weights that are exact for trigonometric polynomials, for every τ. For real τ these are Kress's weights; Im τ = +0 is
+the limit from the inside, Im τ = -0 that from the outside, and the jumps come out by themselves. Nothing is subtracted,
+so no digit is lost as the target approaches.
 
 The idea of moving the singularity to the parameter plane is that of L. af Klinteberg and A. H. Barnett, "Accurate
 quadrature of nearly singular line integrals in two and three dimensions by singularity swapping", BIT 61 (2021).
@@ -24,16 +25,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 
 from edgewise.geometry import Boundary
-from edgewise.quadrature.source import AbstractSource, Weights, as_complex, plain_weights, winding_number
+from edgewise.kernels.nearby import Weights, as_complex
+from edgewise.quadrature.curves.source import AbstractSource, plain_weights, winding_number
 from edgewise.special import resample, wave_numbers
 
-# Products of density and geometry have more modes than either. The plain rule errs by the first mode it cannot tell from a
-# constant, the rule for close points by the first above half of that: it needs twice the nodes for the same accuracy.
+# Products of density and geometry have more modes than either. The plain rule errs by the first mode that it cannot
+# tell from a constant, the rule for close points by the first mode above half of that, so that it needs twice the nodes
+# for the same accuracy.
 PLAIN_OVERSAMPLING = 2
 CLOSE_OVERSAMPLING = 4
 # Beyond |Im τ| = REACH / n the plain rule on n nodes errs by less than e^{-REACH}.
 REACH = 38.0
-# A root within reach is looked for where a node is nearer than this many times the reach: the curve may bend in between.
+# A root within reach is looked for where a node is nearer than this many times the reach, since the curve may bend
+# between nodes.
 SUSPECT = 1.5
 
 
@@ -75,7 +79,8 @@ class SmoothSource(AbstractSource):
 
     def weights(self, target: Array, left: bool) -> tuple[Weights, Array, Array]:
         tau, applies = preimage(self, target, self._reach)
-        # As near to the curve as it is known, a point belongs to either side, and takes the limit from the one asked for.
+        # A point whose distance to the curve is below the accuracy of the curve belongs to either side, and takes the
+        # limit from the side that is asked for.
         size, speed = jnp.max(jnp.abs(self.x)), jnp.min(jnp.linalg.norm(self.velocity, axis=-1))
         unsure = 64 * jnp.finfo(self.x.dtype).eps * size + self.vague
         on_boundary = applies & (jnp.abs(tau.imag) < unsure / speed)
@@ -169,8 +174,8 @@ def close_weights(
     v, v0 = jnp.exp(1j * sigma), jnp.exp(1j * tau)
     quotient = _quotient(source, target, sigma, v, v0, tau)
 
-    # Im τ > 0: 1/(v - v₀) = v̄ Σ_k (v₀ v̄)^k; Im τ < 0: -Σ_k v^k / v₀^(k+1); k = 0, 1, ... up to what the nodes resolve.
-    # Both sums run over r^k e^{∓ikσ}, |r| <= 1, so one transform serves both sides.
+    # 1/(v - v₀) is v̄ Σ_k (v₀ v̄)^k for Im τ > 0, and -Σ_k v^k / v₀^(k+1) for Im τ < 0, with k = 0, 1, ... up to what
+    # the nodes resolve. Both sums run over r^k e^{∓ikσ}, |r| <= 1, so one transform serves both sides.
     k = jnp.arange(n // 2, dtype=dtype)
     signed = jnp.where(left, tau, -tau)
     # On the curve rounding may leave the wrong sign: the value is mended, the derivative is not touched.
@@ -193,7 +198,10 @@ def close_weights(
 
 
 def _quotient(source: SmoothSource, target: Array, sigma: Array, v: Array, v0: Array, tau: Array) -> Array:
-    """E = (ζ(σ) - w)/(v - v₀); at the nearest node, where both differences may round to nothing, from the curve's modes."""
+    """E = (ζ(σ) - w)/(v - v₀).
+
+    At the nearest node, where both differences may round to nothing, it is computed from the modes of the curve.
+    """
     delta = v - v0
     nearest = jnp.argmin(jnp.abs(delta))
     at_nearest = jnp.arange(len(v)) == nearest
@@ -202,7 +210,10 @@ def _quotient(source: SmoothSource, target: Array, sigma: Array, v: Array, v0: A
 
 
 def _divided_difference(modes: Array, step: Array, tau: Array) -> Array:
-    """(ζ(τ + step) - ζ(τ)) / (e^{i(τ + step)} - e^{iτ}) with nothing subtracted: e^{ikδ} - 1 = 2i sin(kδ/2) e^{ikδ/2}."""
+    """(ζ(τ + step) - ζ(τ)) / (e^{i(τ + step)} - e^{iτ}), computed without a subtraction.
+
+    It uses that e^{ikδ} - 1 = 2i sin(kδ/2) e^{ikδ/2}.
+    """
     k = jnp.asarray(wave_numbers(modes.shape[0]), modes.real.dtype)
     # Nodes run from 0 to 2π: the way round may be the shorter one.
     step = step - 2 * np.pi * jax.lax.stop_gradient(jnp.round(step.real / (2 * np.pi)))
@@ -215,9 +226,13 @@ def _divided_difference(modes: Array, step: Array, tau: Array) -> Array:
 
 
 def _series(modes: Array, tau: Array, order: int) -> list[Array]:
-    """ζ(τ) and its derivatives up to `order`, for complex τ within some reach / n of the real axis, where no term overflows."""
+    """ζ(τ) and its derivatives up to `order`, for complex τ.
+
+    τ lies within some reach / n of the real axis, where no term overflows.
+    """
     n = modes.shape[0]
-    # e^{ikτ} as a product of two from short tables, k = first + row · width + column: exponentials cost more than all else.
+    # e^{ikτ} is a product of two factors from short tables, where k = first + row · width + column, since exponentials
+    # cost more than all else.
     width = math.isqrt(n - 1) + 1
     rows = -(-n // width)
     shifted = jnp.fft.fftshift(modes)

@@ -1,5 +1,8 @@
 """Some rows of the equations of many members at once: what training looks at where whole members would be too much."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,39 +10,48 @@ import numpy as np
 from jaxtyping import Array, Inexact, Int
 
 from edgewise.geometry import Boundary
-from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.quadrature.centred import Panels, of_normal
-from edgewise.quadrature.close_rows import near_rows
-from edgewise.quadrature.neighbours import Near, neighbours, sorts
-from edgewise.quadrature.rule import AbstractQuadrature
-from edgewise.quadrature.surface import Duffy, plain_rows
+from edgewise.kernels import AbstractKernel, Layer
+from edgewise.quadrature.discretisation import (
+    AbstractDiscretisation,
+    AbstractField,
+    Preconditioner,
+    Resolution,
+    Side,
+    Strengths,
+)
+from edgewise.quadrature.surfaces.centred import Panels, of_normal
+from edgewise.quadrature.surfaces.close_rows import near_rows
+from edgewise.quadrature.surfaces.neighbours import Near, neighbours, sorts
+from edgewise.quadrature.surfaces.rule import Duffy, plain_rows
 
 
-class Sampled(AbstractQuadrature):
-    """The rule of one member, of whose layers some rows are known already. Made by `sample`."""
+class OnSomeRows(AbstractDiscretisation):
+    """A member of whose layers some rows are known already. Made by `sample`; there are no fields on it."""
 
     rule: Duffy
+    boundary: Boundary
     targets: Int[Array, " m"]
     """The nodes whose rows they are, by number."""
     rows: tuple[Inexact[Array, "m n"], ...]
-    layers: tuple[Layer, ...] = eqx.field(static=True)
-    resolves = Singularity.WEAK
-    solves = False
+    names: tuple[Layer, ...] = eqx.field(static=True)
 
-    @property
-    def num_nodes(self) -> int:
-        return self.rule.num_nodes
+    def layers(self, kernel: AbstractKernel, *layers: Layer, sampling: int = 1) -> tuple[Array, ...]:
+        return tuple(self.rows[self.names.index(layer)] for layer in layers)
 
-    def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.rule.grid()
+    def identity(self, components: int = 1) -> Inexact[Array, "m n"]:
+        return self.at_rows(super().identity(components))
 
-    def matrix(self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1) -> Array:
-        return self.rows[self.layers.index(layer)]
+    def at_rows(self, values: Array) -> Array:
+        return values[self.targets]
 
-    def matrices(
-        self, kernel: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels
-    ) -> tuple[Array, ...]:
-        return tuple(self.rows[self.layers.index(layer)] for layer in layers)
+    def field(self, kernel: AbstractKernel, side: Side, strengths: Strengths) -> AbstractField:
+        raise NotImplementedError("Some rows of an equation make no field; discretise with a rule.")
+
+    def preconditioner(self, matrix: Any, orders: tuple[int, ...]) -> Preconditioner:
+        raise NotImplementedError("Some rows of an equation are not solved; discretise with a rule.")
+
+    def resolution(self, member: Any, strengths: Sequence[Strengths]) -> Resolution:
+        raise NotImplementedError("Some rows of an equation are not solved; discretise with a rule.")
 
 
 def sample(
@@ -49,14 +61,14 @@ def sample(
     boundaries: Boundary,
     panels: Panels,
     targets: Int[np.ndarray, "b m"],
-) -> Sampled:
+) -> OnSomeRows:
     """Of members along a first axis of everything the rows at their `targets`, which ascend; along a first axis too.
 
     Pairs of all members are worked through together: those of one would not fill what is compiled for many.
     """
     members, nodes = boundaries.x.shape[:2]
     size, count = rule.num_nodes**2, targets.shape[1]
-    local = rule.local(boundaries)
+    local = boundaries.jacobian / (2 * rule.panels) ** 2
     found = [np.array(_plain(kernels, layer, boundaries, local, jnp.asarray(targets))) for layer in layers]
     found = [rows.reshape(members * count, -1, size) for rows in found]
 
@@ -75,8 +87,7 @@ def sample(
             whole[place, panel % per_member] = rows[:, i]
     shaped = [jnp.asarray(whole.reshape(members, count, nodes)) for whole in found]
     scaled = [whole if of_normal(name) else whole * local[:, None] for name, whole in zip(layers, shaped, strict=True)]
-    known = jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (members, *leaf.shape)), rule)
-    return Sampled(known, jnp.asarray(targets), tuple(scaled), layers)  # pyright: ignore[reportCallIssue]
+    return OnSomeRows(rule, boundaries, jnp.asarray(targets), tuple(scaled), layers)
 
 
 @eqx.filter_jit

@@ -1,11 +1,10 @@
-"""Fields and gradients at points anywhere, for many members at once; far fields.
+"""Fields of curves and their gradients at points anywhere, for many members at once; far fields.
 
 Points away from the curves take the plain rule, those close to one its rule for close points. With values at hand the
 close ones are picked out and only they pay for it; while JAX traces, every point takes both and keeps one.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,22 +12,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
-from edgewise.base.named import bind
 from edgewise.base.precision import is_concrete
-from edgewise.geometry import AbstractFamily
-from edgewise.kernels import AbstractKernel, Biharmonic
-from edgewise.potentials.representation import Side, Strengths
-from edgewise.quadrature import AbstractQuadrature, close, source
+from edgewise.kernels import AbstractKernel
+from edgewise.kernels.nearby import Weights, scaled_normal
+from edgewise.quadrature.curves import close, source
+from edgewise.quadrature.discretisation import AbstractField, Quantity, Side, Strengths
 from edgewise.special import derivative
-
-Quantity = Literal["potential", "gradient"]
 
 # Target-source pairs held at once; a pair takes some 30 bytes.
 PAIRS = 2**22
 
 
-class Field(eqx.Module):
-    """The layers of one member, on a finer grid than that of the solve: geometry is exact there, densities interpolated."""
+class CurveField(AbstractField):
+    """The layers of one member, on a finer grid than that of the solve.
+
+    The geometry is exact on this grid, and the densities are interpolated to it.
+    """
 
     kernel: AbstractKernel
     layers: source.Layers
@@ -36,31 +35,39 @@ class Field(eqx.Module):
     polynomial: Inexact[Array, " p"]
     side: Side = eqx.field(static=True)
 
-    def __init__(
-        self,
-        kernel: AbstractKernel,
-        family: AbstractFamily,
-        quadrature: AbstractQuadrature,
-        side: Side,
-        parameters: Mapping[str, Any],
-        strengths: Strengths,
-    ):
-        known = strengths.single if strengths.single is not None else strengths.double
-        assert known is not None, "a field is made of at least one layer"
-        sources = quadrature.source(family, parameters, known.real.dtype)
+    def __init__(self, kernel: AbstractKernel, sources: source.AbstractSource, side: Side, strengths: Strengths):
+        assert strengths.single is not None or strengths.double is not None, "a field is made of at least one layer"
         count = sources.step.shape[0]
-        slope = None if strengths.double is None else _each(derivative, strengths.double, count)
-        single, double, double_slope = (
-            None if part is None else jax.vmap(lambda s, values: s.spread(values))(sources, part.reshape(count, -1))
-            for part in (strengths.single, strengths.double, slope)
+
+        def of_curves(values):
+            return jnp.moveaxis(values.reshape(*values.shape[:-1], count, -1), -2, 0)
+
+        single, double = (None if part is None else of_curves(part) for part in (strengths.single, strengths.double))
+        slope = None if double is None else jax.vmap(lambda values: source.by_rows(derivative, values))(double)
+        spread = (
+            None if part is None else jax.vmap(source.spread_rows)(sources, part) for part in (single, double, slope)
         )
-        self.layers = source.Layers(sources, single, double, double_slope)
-        self.kernel = bind(kernel, parameters)
-        self.polynomial = strengths.polynomial
-        self.side = side
+        self.layers = source.Layers(sources, *spread)
+        self.kernel, self.polynomial, self.side = kernel, strengths.polynomial, side
+
+    def of_members(
+        self, points: Float[Array, "m 2"], quantity: Quantity, chunk: int | None = None
+    ) -> tuple[Inexact[Array, "b m ..."], Bool[Array, "b m"]]:
+        return evaluate(self, points, quantity, chunk)
+
+    def far_of_members(self, directions: Float[Array, "m 2"]) -> Inexact[Array, "b m"]:
+        return _far_fields(self, directions)
+
+    def at_points(self, x: Float[Array, "m 2"], *quantities: Quantity) -> tuple[Inexact[Array, "m ..."], ...]:
+        """As `anywhere`, at many points of one member; in pieces, so that memory stays small."""
+        piece = max(1, min(len(x), PAIRS // (8 * self.layers.source.step.size)))
+        return jax.lax.map(lambda point: self.anywhere(point, *quantities), x, batch_size=piece)
 
     def away(self, target: Float[Array, " 2"], quantity: Quantity) -> tuple[Inexact[Array, "..."], Array, Array]:
-        """By the plain rule: the value, whether the point is on the right side, whether it may be too close for this."""
+        """By the plain rule: the value, whether the point is on the right side, and whether it may be too close."""
+        if self.kernel.value_shape and quantity == "gradient":
+            value = jax.jacfwd(lambda x: self.away(x, "potential")[0])(target)
+            return value, *self.away(target, "potential")[1:]
 
         def one(layers):
             weights = source.plain_weights(layers.source, target)
@@ -72,6 +79,13 @@ class Field(eqx.Module):
 
     def anywhere(self, target: Float[Array, " 2"], *quantities: Quantity) -> tuple[Inexact[Array, "..."], ...]:
         """By the rule that each curve needs: each quantity, and at last whether the point is on the right side."""
+        if self.kernel.value_shape and "gradient" in quantities:
+            # Weights are differentiable in the target, and the velocity is what the kernel states.
+            slope = jax.jacfwd(lambda x: self.anywhere(x, "potential")[0])(target)
+            others: list[Quantity] = [quantity for quantity in quantities if quantity != "gradient"]
+            rest = iter(self.anywhere(target, *others))
+            found = [slope if quantity == "gradient" else next(rest) for quantity in quantities]
+            return *found, next(rest)
 
         def one(layers):
             weights, winding, on_boundary = layers.source.weights(target, self.side != "exterior")
@@ -92,19 +106,18 @@ class Field(eqx.Module):
             if layers.single is not None:
                 total += jnp.sum(wave * layers.single)
             if layers.double is not None:
-                total += jnp.sum(wave * layers.double * (source.scaled_normal(nodes) @ direction) * -1j * k)
+                total += jnp.sum(wave * layers.double * (scaled_normal(nodes) @ direction) * -1j * k)
             return total
 
         sums = jax.vmap(lambda layers: one(layers.plain()))(self.layers)
         return jnp.exp(0.25j * jnp.pi) / jnp.sqrt(8 * jnp.pi * k) * jnp.sum(sums)
 
-    def _layer(self, quantity: Quantity, layers: source.Layers, target: Array, weights: source.Weights) -> Array:
-        function = source.gradient if quantity == "gradient" else source.potential
-        if isinstance(self.kernel, Biharmonic):
+    def _layer(self, quantity: Quantity, layers: source.Layers, target: Array, weights: Weights) -> Array:
+        if self.kernel.grows:
             weights = self._in_own_unit(layers.source, target, weights)
-        return function(self.kernel, layers, target, weights)
+        return getattr(self.kernel, quantity)(layers, target, weights)
 
-    def _in_own_unit(self, nodes: source.AbstractSource, target: Array, weights: source.Weights) -> source.Weights:
+    def _in_own_unit(self, nodes: source.AbstractSource, target: Array, weights: Weights) -> Weights:
         """Far away, weights of log |d|²/R², R the distance from the curves' middle: fields do not cancel in this unit.
 
         |d|² log |d|² grows while its integral does not, since moments of the densities are zero: for the same reason
@@ -118,7 +131,10 @@ class Field(eqx.Module):
         return weights._replace(log=jnp.where(is_far, far, weights.log))
 
     def _seen_from(self, target: Array) -> tuple[Array, Array, Array]:
-        """The middle of the curves; R², the target's distance from it squared, and whether it is far; 1 where it is not."""
+        """The middle of the curves; R², the square of the target's distance from it; and whether the target is far.
+
+        R² is set to 1 where the target is not far.
+        """
         x = self.layers.source.x
         middle = jnp.mean(x, axis=(0, 1))
         square = jnp.sum((target - middle) ** 2)
@@ -133,16 +149,19 @@ class Field(eqx.Module):
         if self.layers.single is not None:
             total += jnp.sum(nodes.step * self.layers.single * jnp.sum(arm**2, axis=-1))
         if self.layers.double is not None:
-            normal = jax.vmap(source.scaled_normal)(nodes)
+            normal = jax.vmap(scaled_normal)(nodes)
             total += jnp.sum(nodes.step * self.layers.double * 2 * jnp.sum(arm * normal, axis=-1))
         return total / (16 * jnp.pi)
 
     def _whole(self, quantity: Quantity, values: Array, target: Array) -> Array:
         total = jnp.sum(values, axis=0)
-        if isinstance(self.kernel, Biharmonic) and quantity == "potential":
+        if self.kernel.grows and quantity == "potential":
             total = total + jnp.log(self._seen_from(target)[1]) * self._second_moment()
         if not self.polynomial.size:
             return total
+        if self.kernel.value_shape:
+            # Of vector fields the polynomial is a constant for each component, without pressure.
+            return total + self.polynomial if quantity == "potential" else total
         linear = self.polynomial[1:] if self.polynomial.size > 1 else jnp.zeros_like(target)
         return total + (linear if quantity == "gradient" else self.polynomial[0] + linear @ target)
 
@@ -153,17 +172,13 @@ class Field(eqx.Module):
         return inside if self.side == "interior" else ~inside
 
 
-def _each(function, values: Array, count: int) -> Array:
-    """A function of the values on one curve, applied to each of `count`."""
-    return jax.vmap(function)(values.reshape(count, -1)).reshape(-1)
-
-
 def evaluate(
-    fields: Field, points: Float[Array, "m 2"], quantity: Quantity, chunk: int | None = None
+    fields: CurveField, points: Float[Array, "m 2"], quantity: Quantity, chunk: int | None = None
 ) -> tuple[Inexact[Array, "b m ..."], Bool[Array, "b m"]]:
-    """Values of many members (a leading axis on every array of `fields`) at shared points, and who is on the right side.
+    """Values of many members at shared points, and which points are on the right side of which member.
 
-    No more than `chunk` points are looked at together; by default as many as keep the pairs of point and node within bounds.
+    Every array of `fields` has a leading axis for the members. No more than `chunk` points are taken at once; by
+    default as many as keep the number of pairs of point and node within bounds.
     """
     members, curves, nodes = fields.layers.source.step.shape
     if not is_concrete(points, *jax.tree_util.tree_leaves(eqx.filter(fields, eqx.is_array))):
@@ -191,7 +206,7 @@ def evaluate(
 
 
 @eqx.filter_jit
-def far_field(fields: Any, directions: Float[Array, "m d"]) -> Inexact[Array, "b m"]:
+def _far_fields(fields: CurveField, directions: Float[Array, "m 2"]) -> Inexact[Array, "b m"]:
     """The far fields of many members in shared directions."""
 
     def one(field):
@@ -201,12 +216,12 @@ def far_field(fields: Any, directions: Float[Array, "m d"]) -> Inexact[Array, "b
 
 
 @eqx.filter_jit
-def _away(fields: Field, points: Array, quantity: Quantity) -> tuple[Array, ...]:
+def _away(fields: CurveField, points: Array, quantity: Quantity) -> tuple[Array, ...]:
     return _over_members(lambda field: jax.vmap(lambda p: field.away(p, quantity))(points), fields)
 
 
 @eqx.filter_jit
-def _anywhere(fields: Field, member: Array, points: Array, quantity: Quantity) -> tuple[Array, ...]:
+def _anywhere(fields: CurveField, member: Array, points: Array, quantity: Quantity) -> tuple[Array, ...]:
     arrays, rest = eqx.partition(fields, eqx.is_array)
 
     def one(index, point):
@@ -216,7 +231,7 @@ def _anywhere(fields: Field, member: Array, points: Array, quantity: Quantity) -
     return jax.vmap(one)(member, points)
 
 
-def _traced(fields: Field, points: Array, quantity: Quantity) -> tuple[Array, Array]:
+def _traced(fields: CurveField, points: Array, quantity: Quantity) -> tuple[Array, Array]:
     _, curves, nodes = fields.layers.source.step.shape
     step = max(1, min(len(points), PAIRS // (8 * curves * nodes)))
     chunks = jnp.stack(_chunks(points, step))
@@ -228,7 +243,7 @@ def _traced(fields: Field, points: Array, quantity: Quantity) -> tuple[Array, Ar
     return _over_members(one_member, fields)
 
 
-def _over_members(function, fields: Field) -> Any:
+def _over_members(function, fields: CurveField) -> Any:
     arrays, rest = eqx.partition(fields, eqx.is_array)
     return jax.vmap(lambda arrays: function(eqx.combine(arrays, rest)))(arrays)
 

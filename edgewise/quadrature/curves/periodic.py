@@ -1,5 +1,7 @@
 """Rules on equispaced nodes of a smooth closed curve: the trapezoid rule, and Kress's for singular kernels."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,12 +10,14 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer, Singularity
-from edgewise.kernels.kernel import displacement, layer_of
-from edgewise.quadrature.rule import AbstractQuadrature, check_num_nodes, equispaced, next_shared, sides
+from edgewise.kernels.kernel import displacement
+from edgewise.kernels.layers import layer_of
+from edgewise.quadrature.curves.rule import AbstractCurveRule
+from edgewise.quadrature.rule import check_num_nodes, equispaced, next_shared, sides
 from edgewise.special import circulant_weights, derivative, halve, resample, wave_numbers
 
 
-class AbstractPeriodic(AbstractQuadrature):
+class AbstractPeriodic(AbstractCurveRule):
     """Equispaced nodes with equal weights, on smooth closed curves alone."""
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +48,7 @@ class Trapezoid(AbstractPeriodic):
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 1
-    ) -> Inexact[Array, "n n"]:
+    ) -> Inexact[Array, "*value n n"]:
         return kernel_values(kernel, layer, boundary, boundary) * boundary.weight
 
     def gauss_defect(self, boundary: Boundary, *, sampling: int = 1) -> Float[Array, " m"]:
@@ -78,7 +82,7 @@ class Kress(AbstractPeriodic):
 
     def matrix(
         self, kernel: AbstractKernel, layer: Layer, boundary: Boundary, *, sampling: int = 2
-    ) -> Inexact[Array, "n n"]:
+    ) -> Inexact[Array, "*value n n"]:
         source = refined(boundary) if sampling == 2 else boundary
         m, n = self.num_nodes, source.s.shape[0]
         factor = log_factors(kernel, layer, boundary, source)
@@ -88,7 +92,7 @@ class Kress(AbstractPeriodic):
             return (halve(fine) if sampling == 2 else fine) * boundary.jacobian
         fine = fine * source.jacobian
         if layer == "hypersingular":
-            fine = fine + kernel.log_part(jnp.zeros((), source.x.dtype)) * hypersingular_log(boundary, source)
+            fine = fine + kernel.pole(source.x.dtype) * hypersingular_log(boundary, source)
         return halve(fine) if sampling == 2 else fine
 
     def gauss_defect(self, boundary: Boundary, *, sampling: int = 2) -> Float[Array, " m"]:
@@ -126,7 +130,7 @@ def seen_angles(boundary: Boundary) -> Float[Array, " n"]:
 
     That angle is π, on a curve that runs clockwise -π.
     """
-    kernel = off_diagonal(jnp.log, "double", boundary, boundary)
+    kernel = off_diagonal(layer_of_log("double"), boundary, boundary)
     values = jnp.where(coincidence(*kernel.shape), boundary.curvature, kernel)
     return jnp.sum(values * boundary.weight, axis=1)
 
@@ -163,43 +167,35 @@ def half_sines(n: int) -> np.ndarray:
     return sine
 
 
-def log_factors(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
+def log_factors(
+    kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary
+) -> Inexact[Array, "*value m n"]:
     """The smooth factor of log |d|² in the layer."""
 
     def factor(target):
         def entry(source):
-            return layer_of(kernel.log_part, layer, displacement(target, source), target.normal, source.normal)
+            return kernel.log_factor(layer, displacement(target, source), target.normal, source.normal)
 
         return jax.vmap(entry)(source)
 
-    return jax.vmap(factor)(target)
+    return values_first(jax.vmap(factor)(target))
 
 
-def kernel_values(kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary) -> Inexact[Array, "m n"]:
-    """The layer's kernel for every pair of nodes; where they coincide, its limit without log(4 sin²((σ - σ')/2)).
+def kernel_values(
+    kernel: AbstractKernel, layer: Layer, target: Boundary, source: Boundary
+) -> Inexact[Array, "*value m n"]:
+    """The layer's regular part for every pair of nodes.
 
-    Of a hypersingular layer the part log_part(0) · (layer of log |d|²) is left out.
+    Where the two nodes coincide, it is the limit without log(4 sin²((σ - σ')/2)).
     """
-    origin, zero = jnp.zeros(2, source.x.dtype), jnp.zeros((), source.x.dtype)
+    limits = jax.vmap(lambda *node: kernel.limit(layer, *node))(target.normal, target.jacobian, target.curvature)
+    values = off_diagonal(lambda *pair: kernel.regular(layer, *pair), target, source)
+    same = coincidence(target.s.shape[0], source.s.shape[0]).reshape(*values.shape[:2], *[1] * (values.ndim - 2))
+    return values_first(jnp.where(same, limits[:, None], values))
 
-    def regular(q):
-        value = kernel.radial(q)
-        return value - kernel.log_part(zero) * jnp.log(q) if layer == "hypersingular" else value
 
-    def limit(normal, jacobian, curvature):
-        # σ -> σ': log |d|² - log 4 sin² tends to log |x'|², ∂ log|d|²/∂n to the curvature.
-        factor = layer_of(kernel.log_part, layer, origin, normal, normal)
-        value = layer_of(kernel.smooth_part, layer, origin, normal, normal) + factor * 2 * jnp.log(jacobian)
-        if layer in ("double", "adjoint_double"):
-            value = value + kernel.log_part(zero) * curvature
-        if layer == "hypersingular":
-            # (A - A(0)) ∂²log|d|²/∂n∂n tends to the second normal derivative of A.
-            value = value + factor
-        return value
-
-    limits = jax.vmap(limit)(target.normal, target.jacobian, target.curvature)
-    same = coincidence(target.s.shape[0], source.s.shape[0])
-    return jnp.where(same, limits[:, None], off_diagonal(regular, layer, target, source))
+def values_first(values: Inexact[Array, "m n *value"]) -> Inexact[Array, "*value m n"]:
+    return jnp.moveaxis(values, (0, 1), (-2, -1))
 
 
 def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]:
@@ -208,7 +204,7 @@ def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]
     dtype = source.x.dtype
     exact = jnp.asarray(circulant_rows(circulant_weights(2 * np.pi * np.abs(wave_numbers(n))), m), dtype)
     pole = jnp.asarray(circulant_rows(0.5 / half_sines(n) ** 2, m), dtype)
-    kernel = off_diagonal(jnp.log, "hypersingular", target, source)
+    kernel = off_diagonal(layer_of_log("hypersingular"), target, source)
     same = coincidence(m, n)
     rest = jnp.where(same, 0, kernel * target.jacobian[:, None] * source.jacobian + pole) * (2 * np.pi / n)
     # The layer of a constant density is zero: this gives the diagonal without third derivatives of the curve.
@@ -216,16 +212,21 @@ def hypersingular_log(target: Boundary, source: Boundary) -> Float[Array, "m n"]
     return (exact + rest) / target.jacobian[:, None]
 
 
-def off_diagonal(function, layer: Layer, target: Boundary, source: Boundary) -> Array:
-    """The layer of a function of |d|² for every pair of nodes; harmless numbers where they coincide."""
+def off_diagonal(function: Callable, target: Boundary, source: Boundary) -> Array:
+    """A function of d and both normals for every pair of nodes; harmless numbers where they coincide."""
     same = coincidence(target.s.shape[0], source.s.shape[0])
 
     def row(target, same):
         def entry(source, same):
             # Replaced before, not masked after: the gradient of log at 0 is NaN even when masked.
             d = jnp.where(same, jnp.ones_like(target.x), displacement(target, source))
-            return layer_of(function, layer, d, target.normal, source.normal)
+            return function(d, target.normal, source.normal)
 
         return jax.vmap(entry)(source, same)
 
     return jax.vmap(row)(target, same)
+
+
+def layer_of_log(layer: Layer) -> Callable:
+    """The layer of log |d|², for `off_diagonal`."""
+    return lambda *pair: layer_of(jnp.log, layer, *pair)

@@ -14,13 +14,14 @@ corner see three of them: all are taken out,
 
     1 / Π_i (t - t_i) = Σ_i 1 / (t - t_i) / Π_{j≠i} (t_i - t_j).
 
-The rest of them limits the polynomials that stand for 1/E, not for the density: they have twice the degree. Panels without
-a root in Bernstein's ellipse ρ = 3.2 take Gauss's rule as it is, exact there to ρ^-32 = 1e-16. The panel that touches the
-corner sees all p roots: weights of log |d|² are good there, those of 1/d only if it is much smaller than the distance of
-the target from the corner. Its size falls like the p-th power of its length in σ; halve the panels towards a corner.
+The other roots limit the polynomials that stand for 1/E, not those that stand for the density; the former have twice
+the degree. Panels without a root in Bernstein's ellipse ρ = 3.2 take Gauss's rule as it is, which is exact there to
+ρ^-32 = 1e-16. The panel that touches the corner sees all p roots: its weights of log |d|² are good, those of 1/d only
+if the panel is much smaller than the distance of the target from the corner. Its size falls like the p-th power of its
+length in σ, so panels should be halved towards a corner.
 
-The method is that of L. af Klinteberg and A. H. Barnett, "Accurate quadrature of nearly singular line integrals in two and
-three dimensions by singularity swapping", BIT 61 (2021).
+The method is that of L. af Klinteberg and A. H. Barnett, "Accurate quadrature of nearly singular line integrals in two
+and three dimensions by singularity swapping", BIT 61 (2021).
 """
 
 import equinox as eqx
@@ -30,7 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 from numpy.polynomial import legendre
 
-from edgewise.quadrature.source import Weights, as_complex
+from edgewise.kernels.nearby import Weights, as_complex
 
 ORDER = 16
 # Panels that are looked at for a root: those nearest to the target. A root is close to two or three of each side of a
@@ -40,8 +41,8 @@ NEAR = 12
 ROOTS = 3
 # Roots matter where ρ + 1/ρ, the sum of the distances to -1 and 1, is less than at ρ = 3.2.
 REACH = 3.2 + 1 / 3.2
-# Below ρ = 1.2 the recurrence of M_k runs forward and loses ρ^FINE = 340, in the highest k; above backward, from so far up
-# that M_k is exact to rounding.
+# Below ρ = 1.2 the recurrence of M_k runs forward, and loses ρ^FINE = 340 in the highest k. Above, it runs backward
+# from a k so high that M_k is exact to rounding.
 FINE = 2 * ORDER
 FORWARD = 1.2 + 1 / 1.2
 START = FINE + 72
@@ -53,7 +54,8 @@ _TRANSFORM, _TRANSFORM_FINE = (
     (np.arange(len(t))[:, None] + 0.5) * legendre.legvander(t, len(t) - 1).T * w
     for t, w in ((NODES, _W), (_T_FINE, _W_FINE))
 )
-# From nodal values of the velocity to the coefficients of ζ, less its mean; from coefficients to those of the derivative.
+# From nodal values of the velocity to the coefficients of ζ less its mean, and from coefficients to those of the
+# derivative.
 _INTEGRAL = np.stack([legendre.legint(row) for row in np.eye(ORDER)], axis=1) @ _TRANSFORM
 _INTEGRAL[0] = 0
 _SLOPE = np.stack([np.pad(legendre.legder(row), (0, 1)) for row in np.eye(ORDER + 1)])
@@ -124,7 +126,8 @@ def panel_weights(
 def _edges(modes: Array, away: Array) -> tuple[Array, Array, Array]:
     """Ends of every panel minus the target, and whether it meets the next one there.
 
-    Panels that meet share one value: their singular parts at the edge cancel, to all digits only if both see the same edge.
+    Panels that meet share one value, since their singular parts at the edge cancel to all digits only if both panels
+    see the same edge.
     """
     first, last = jnp.asarray(_ENDS, away.real.dtype) @ modes.T - away
     following = jnp.roll(first, -1)
@@ -174,7 +177,10 @@ def _swapped(
 
 
 def _roots(modes: Array, w: Array, start: Array) -> tuple[Complex[Array, " 3"], Bool[Array, " 3"]]:
-    """Roots of ζ(t) = w, the first near `start`, and which are there and within reach: none after the first that is not."""
+    """Roots of ζ(t) = w, the first near `start`, and which of them exist and are within reach.
+
+    No root counts after the first that does not exist or is out of reach.
+    """
     eps = jnp.finfo(start.dtype).eps
     fixed, w_fixed = jax.lax.stop_gradient((modes, w))
 
@@ -230,7 +236,10 @@ def _edge_distance(direct: Array, gap: Array, quotient: Array, half: Array) -> A
 
 
 def _moments(t: Array, plus: Array, minus: Array, up: Array) -> tuple[Float[Array, " 32"], Complex[Array, " 32"]]:
-    """∫ P_k log |s - t|² ds and ∫ P_k / (s - t) ds over [-1, 1]; plus = 1 - t, minus = 1 + t; Im t = ±0 as `up` says."""
+    """∫ P_k log |s - t|² ds and ∫ P_k / (s - t) ds over [-1, 1].
+
+    `plus` is 1 - t and `minus` is 1 + t; `up` says whether Im t = 0 means +0 or -0.
+    """
 
     def above(z):
         z = jnp.where(up, z, z.conj())

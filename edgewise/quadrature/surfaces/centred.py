@@ -1,13 +1,13 @@
 """Integrals over one panel of a surface for a target on it or close to it, by nodes centred on the target.
 
-A panel is the image of [-1, 1]², known by its positions at Gauss nodes: a polynomial. From the point of it that is closest to
-the target, triangles lead to its four sides. In coordinates ρ along them and τ along the side, the area element is a multiple
-of ρ dρ dτ (Duffy), which cancels the 1/r of a target on the panel. What is left close to singular is spread out by the function
-sinh: in ρ from the scale on which the panel leaves the target behind, in τ from the narrowest width in which rays pass
-by it. Both scales are read off the panel itself, at powers of 1/2 of the way to its sides, since next to an edge that it is
-graded to it has no linear part. The rule then converges geometrically for targets at every distance. Nodes of equal ρ share a
-coordinate, so that interpolation to them, and back to the nodes of a density, takes no more than a few operations for each of
-those along a side.
+A panel is the image of [-1, 1]² under a polynomial, which is known by its values at Gauss nodes. Triangles lead from
+the point of the panel that is closest to the target to its four sides. With coordinates ρ along a triangle and τ along
+the side, the area element is a multiple of ρ dρ dτ (Duffy), which cancels the 1/r of a target on the panel. The
+function sinh spreads out what is left close to singular: in ρ from the scale on which the panel leaves the target
+behind, in τ from the narrowest width in which rays pass by the target. Both scales are read off the panel itself, at
+powers of 1/2 of the way to its sides, since a panel that is graded to an edge has no linear part next to it. The rule
+then converges geometrically for targets at every distance. Nodes of equal ρ share a coordinate, so that interpolation
+to them, and back to the nodes of a density, takes no more than a few operations for each of the nodes along a side.
 """
 
 from typing import NamedTuple
@@ -19,13 +19,13 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from edgewise.kernels import AbstractKernel, Layer
-from edgewise.kernels.kernel import layer_of
 from edgewise.special import differentiation, gauss, lagrange
 
 NEWTON_STEPS = 12
 # A target this close to a panel, in its sizes, is on it.
 ON_PANEL = 1e-11
-# Distances below this share of the way across a panel are not told apart. Next to edges nodes are as close to the other face.
+# Distances below this share of the way across a panel are not told apart. Next to an edge, nodes are as close as that
+# to the other face.
 FINEST = 1e-10
 # Rays pass a target in no narrower width than this.
 NARROWEST = 1e-7
@@ -71,7 +71,7 @@ class Samples(NamedTuple):
     """What the rule looks at: for the two coordinates in which triangles lead, two triangles each, ρ and τ."""
 
     along: Float[Array, "2 2 r g"]
-    """What is taken of values at the panel's nodes in the coordinate that ρ alone decides: the first, then the second."""
+    """Weights of values at the panel's nodes in the coordinate that ρ alone decides: the first, then the second."""
     across: Float[Array, "2 2 r t g"]
     """The same in the other coordinate."""
     d: Float[Array, "2 2 r t 3"]
@@ -96,8 +96,8 @@ def normal_at(panel: Panels, place: Float[Array, " 2"]) -> Float[Array, " 3"]:
 def closest(panel: Panels, target: Float[Array, " 3"]) -> tuple[Float[Array, " 2"], Float[Array, ""]]:
     """The place on a panel that is nearest to the target, and how far away it is; 0 for a target on it.
 
-    Newton's method from the nearest node, along the sides where those hold it back. Not differentiated: the integral does not
-    depend on where its rule is centred.
+    Newton's method starts from the nearest node, and moves along the sides where those hold it back. The result is not
+    differentiated, since the integral does not depend on where its rule is centred.
     """
     panel, target = jax.lax.stop_gradient((panel, target))
     g = panel.jet.shape[0]
@@ -166,20 +166,30 @@ def samples(panel: Panels, target: Float[Array, " 3"], seen_from: View, counts: 
 
 def rows_of(
     kernel: AbstractKernel, layers: tuple[Layer, ...], seen: Samples, normal: Float[Array, " 3"]
-) -> Inexact[Array, "l g g"]:
-    """What each layer takes of values at the panel's nodes: density times jacobian, or density where `of_normal(layer)`."""
+) -> Inexact[Array, "l *value g g"]:
+    """Weights with which each layer takes values at the panel's nodes.
+
+    The values are density times jacobian, or the density itself where `of_normal(layer)`.
+    """
     found = []
     for layer in layers:
-        values = values_of(kernel, layer, seen, normal) * seen.weight
-        first = jnp.einsum("osrt,osrtj->osrj", values, seen.across)
-        both = jnp.einsum("osri,osrj->oij", seen.along, first)
-        found.append(both[0] + both[1].T)
+        values = values_first(values_of(kernel, layer, seen, normal), 4) * seen.weight
+        first = jnp.einsum("...osrt,osrtj->...osrj", values, seen.across)
+        both = jnp.einsum("osri,...osrj->...oij", seen.along, first)
+        found.append(both[..., 0, :, :] + both[..., 1, :, :].swapaxes(-1, -2))
     return jnp.stack(found)
 
 
-def values_of(kernel: AbstractKernel, layer: Layer, seen: Samples, normal: Array) -> Inexact[Array, "2 2 r t"]:
+def values_of(kernel: AbstractKernel, layer: Layer, seen: Samples, normal: Array) -> Inexact[Array, "2 2 r t *value"]:
     """A layer's kernel at the nodes of the rule; where it takes the source's normal, times the area element."""
-    return layer_of(kernel.radial, layer, seen.d, normal, seen.area)
+    return kernel.layer(layer, seen.d, normal, seen.area)
+
+
+def values_first(values: Inexact[Array, "..."], nodes: int) -> Inexact[Array, "..."]:
+    """The axes of a kernel's value before those of `nodes`."""
+    if values.ndim == nodes:
+        return values
+    return jnp.moveaxis(values, tuple(range(nodes)), tuple(range(-nodes, 0)))
 
 
 def of_normal(layer: Layer) -> bool:
@@ -228,7 +238,10 @@ def scales(panel: Panels, centre: Float[Array, " 2"], distance: Array) -> Stretc
 def _stretch(
     jet: Array, paths: list[Array], reaches: list[Array], distance: Array, coordinate: int, here: Array
 ) -> tuple[Array, ...]:
-    """Middle, width and scale of the two triangles that lead in one coordinate, a; `here` is the centre's other one, b."""
+    """Middle, width and scale of the two triangles that lead in one coordinate, a.
+
+    `here` is the other coordinate, b, of the centre.
+    """
     halvings = jnp.asarray(HALVINGS, jet.dtype)
     a, b = jet[1 + coordinate], jet[2 - coordinate]
     bend_a, bend_b = jet[3 + 2 * coordinate], jet[5 - 2 * coordinate]
@@ -292,9 +305,10 @@ def _triangle(stretch: Stretch, centre: Float[Array, " 2"], counts: tuple[int, i
 def counts_for(num_nodes: int, lengths: tuple[float, float]) -> tuple[int, int]:
     """Nodes in ρ and τ on intervals of these lengths, for densities on `num_nodes` a side.
 
-    What is integrated has its singularities about π/2 off the interval, so that nodes grow with its length. Measured on spheres,
-    tori and half-balls: a fifth fewer do not change the error that `num_nodes` leave, a third fewer double it. Long intervals,
-    of targets next to an edge and the face across it, take some more: on cuboids that leaves a third of the error.
+    The integrand has its singularities about π/2 off the interval, so that the number of nodes grows with the length.
+    On spheres, tori and half-balls, a fifth fewer nodes were measured not to change the error that `num_nodes` leave,
+    and a third fewer to double it. Long intervals, which belong to targets next to an edge and the face across it, take
+    some more nodes: on cuboids that leaves a third of the error.
     """
     first, second = (
         round((num_nodes + 3) * (0.8 + 0.18 * length))

@@ -1,4 +1,4 @@
-"""What layers take of densities on panels that a target is on, close to or beside: rows of their matrices, pair by pair."""
+"""Rows of the matrices of layers, computed pair by pair: a target, and a panel that it is on, close to or beside."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,9 +12,18 @@ from jaxtyping import Array, Float, Inexact
 from edgewise.base.precision import is_concrete
 from edgewise.geometry import Boundary
 from edgewise.kernels import AbstractKernel, Layer
-from edgewise.kernels.kernel import layer_of
-from edgewise.quadrature.centred import Panels, View, counts_for, normal_at, of_normal, rows_of, samples, view
-from edgewise.quadrature.neighbours import FINE, PIECE, SORTS, Near, Pairs, in_pieces, pick, places
+from edgewise.quadrature.surfaces.centred import (
+    Panels,
+    View,
+    counts_for,
+    normal_at,
+    of_normal,
+    rows_of,
+    samples,
+    values_first,
+    view,
+)
+from edgewise.quadrature.surfaces.neighbours import FINE, PIECE, SORTS, Near, Pairs, in_pieces, pick, places
 from edgewise.special import gauss, interpolation
 
 # Pairs of target and panel that are worked on at once; a pair takes some hundred kilobytes.
@@ -43,7 +52,7 @@ def alone(kernel: AbstractKernel) -> AbstractKernel:
 
 def near_rows(
     near: Near, kernels: AbstractKernel, layers: tuple[Layer, ...], boundary: Boundary, panels: Panels, num_nodes: int
-) -> Iterator[tuple[Any, Any, Inexact[Array, "k l nn"]]]:
+) -> Iterator[tuple[Any, Any, Inexact[Array, "k l *value nn"]]]:
     """Of each sort of pairs the targets, the panels, and what each layer takes of nodal strengths."""
     concrete = is_concrete(*jax.tree_util.tree_leaves((near, kernels, boundary, panels)))
     beside = near.beside
@@ -91,7 +100,7 @@ def _beside_rows(
     panel: Array,
     layers: tuple[Layer, ...],
     num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
+) -> Inexact[Array, "k l *value nn"]:
     """What each layer takes of nodal strengths on a panel that the target is beside."""
     fine, boundary, _ = known
     spread = jnp.asarray(interpolation(num_nodes, FINE * num_nodes), fine.x.dtype)
@@ -99,10 +108,11 @@ def _beside_rows(
     def one(pair):
         t, p = pair
         d, normal, area = boundary.x[t] - fine.x[p], boundary.normal[t], fine.area[p]
-        radial = known.kernel(t).radial
-        values = [layer_of(radial, layer, d, normal, area) for layer in layers]
+        kernel = known.kernel(t)
+        values = [values_first(kernel.layer(layer, d, normal, area), 2) for layer in layers]
         weighted = [v if of_normal(layer) else v * fine.weight for v, layer in zip(values, layers, strict=True)]
-        return jnp.einsum("lab,an,bm->lnm", jnp.stack(weighted), spread, spread).reshape(len(layers), -1)
+        rows = jnp.einsum("l...ab,an,bm->l...nm", jnp.stack(weighted), spread, spread)
+        return rows.reshape(*rows.shape[:-2], -1)
 
     return jax.lax.map(jax.checkpoint(one), (jnp.asarray(target), jnp.asarray(panel)), batch_size=PAIRS)
 
@@ -119,14 +129,15 @@ def _row(
     view: View,
     counts: tuple[int, int],
     num_nodes: int,
-) -> Inexact[Array, "l nn"]:
+) -> Inexact[Array, "l *value nn"]:
     """What each layer takes of nodal strengths on one panel."""
     seen = samples(panel, node.x, view, counts)
     normal = jnp.where(is_own, normal_at(panel, view.centre), node.normal)
     taken = rows_of(kernel, layers, seen, normal)
     # A density on its own nodes is a polynomial on the panel's, which are more.
     spread = jnp.asarray(interpolation(num_nodes, taken.shape[-1]), node.x.dtype)
-    return jnp.einsum("in,lij,jm->lnm", spread, taken, spread).reshape(len(layers), -1)
+    rows = jnp.einsum("in,l...ij,jm->l...nm", spread, taken, spread)
+    return rows.reshape(*rows.shape[:-2], -1)
 
 
 @eqx.filter_jit
@@ -138,7 +149,7 @@ def _rows(
     layers: tuple[Layer, ...],
     counts: tuple[int, int],
     num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
+) -> Inexact[Array, "k l *value nn"]:
     def one(pair):
         t, p, view = pair
         here, node = pick(known.panels, p), pick(known.boundary, t)
@@ -153,7 +164,7 @@ def _traced_rows(
     layers: tuple[Layer, ...],
     counts: tuple[int, int],
     num_nodes: int,
-) -> Inexact[Array, "k l nn"]:
+) -> Inexact[Array, "k l *value nn"]:
     own_places = jnp.asarray(places(num_nodes), known.boundary.x.dtype)
 
     def one(pair):

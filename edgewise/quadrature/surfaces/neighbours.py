@@ -9,15 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from edgewise.quadrature.centred import Panels, View, view
+from edgewise.quadrature.surfaces.centred import Panels, View, view
 from edgewise.special import gauss
 
-# Panels whose nodes are all farther from a target than this, in their own sizes, take their own nodes for it; those farther than
-# the second number so many times as many nodes along a side, the same for all targets. Gauss nodes err by (δ + √(1 + δ²))^-2n
-# at a distance of δ half-sides: three times as many at 0.3 by as little as once at 1.
+# Panels whose nodes are all farther from a target than the first number, in sizes of the panel, take their own nodes
+# for it. Panels farther than the second number take the third number times as many nodes along a side, the same for all
+# targets. Gauss nodes err by (δ + √(1 + δ²))^-2n at a distance of δ half-sides: three times as many nodes at 0.3 err as
+# little as the own nodes at 1.
 NEAR, CLOSE, FINE = 1.0, 0.3, 3
-# Closer pairs of target and panel are sorted by how long their intervals of nodes are, in ρ and in τ: each sort has the number of
-# nodes that it needs. The last two numbers are the longest there are.
+# Closer pairs of target and panel are sorted by how long their intervals of nodes are, in ρ and in τ, and each sort has
+# the number of nodes that it needs. The last two numbers are the longest lengths that occur.
 SORTS = ((4.0, 7.5), (9.0, 15.0), (15.0, 25.0), (24.0, 35.0))
 # Pairs that one compiled function takes.
 PIECE = 2**9
@@ -59,8 +60,9 @@ def neighbours(
 ) -> tuple[Neighbours, Pairs]:
     """Which targets are close to which panels, and which are beside them.
 
-    Targets that are the panels' nodes, `own` along a side, are on their own. Of all targets some may be `wanted`, by number.
-    Panels and targets may be those of several members, one after the other, each of which sees nothing but itself.
+    Targets that are the panels' nodes, `own` along a side, are on their own panels. `wanted` are the numbers of some
+    targets, where not all are wanted. Panels and targets may be those of several members, one after the other, each of
+    which sees nothing but itself.
     """
     wanted = np.arange(len(x)) if wanted is None else wanted
     radius = np.asarray(panels.radius)
