@@ -24,6 +24,8 @@ def spoiled(solution: Solution, noise: float, modes: int = 20, seed: int = 0) ->
         wave = real + 1j * imaginary if jnp.iscomplexobj(values) else real
         return values + noise * jnp.max(jnp.abs(values)) * wave
 
-    layers = solution.strengths
-    changed = dataclasses.replace(layers, single=spoil(layers.single), double=spoil(layers.double))
+    changed = tuple(
+        dataclasses.replace(layers, single=spoil(layers.single), double=spoil(layers.double))
+        for layers in solution.strengths
+    )
     return eqx.tree_at(lambda s: s.strengths, solution, changed)

@@ -12,10 +12,10 @@ from training import changed, tiny
 
 import edgewise as ew
 from edgewise.learn.amounts import Chebyshev
-from edgewise.learn.collocation import rule_on
 from edgewise.learn.frame import wave_direction
 from edgewise.learn.multiplied import superposition
 from edgewise.learn.waves import amounts_of
+from edgewise.quadrature import rule_for
 
 
 def stream(normal, angle):
@@ -97,7 +97,7 @@ def check_sums(problem, amounts, atol):
     draws = problem.parameters.sample(jax.random.key(4), 3)
     for i in range(3):
         draw = {key: value[i] for key, value in draws.items()}
-        nodes = rule_on(problem.family, 16).place(problem.family, draw, np.dtype(float))
+        nodes = rule_for(problem.family, 16).place(problem.family, draw, np.dtype(float))
         given = np.stack(
             [
                 problem.data_on(nodes, draw | {key: value[j] for key, value in settings.items()})

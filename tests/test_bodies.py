@@ -160,6 +160,39 @@ def test_unions_refuse_what_they_are_not_made_of():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("move", "expected"),
+    [
+        (lambda bodies: ew.Translate(bodies, ("gap", -1.0)), lambda x, gap: x + jnp.array([gap, -1.0])),
+        (lambda bodies: ew.Rotate(bodies, jnp.pi / 2), lambda x, gap: jnp.array([-x[1], x[0]])),
+        (lambda bodies: ew.Scale(bodies, "gap"), lambda x, gap: gap * x),
+    ],
+)
+def test_bodies_move_together(move, expected):
+    bodies = ew.Union(CIRCLE, ew.Translate(ew.Scale(SQUARE, 0.5), (3.0, 0.0)))
+    moved = move(bodies)
+    assert moved.components == 2 and [len(curve.corners) for curve in moved.curves] == [0, 4]
+    for s in (0.3, 2 * np.pi + 1.0, 4 * np.pi - 0.1):
+        np.testing.assert_allclose(moved.point(s, gap=0.7), expected(bodies.point(s), 0.7), atol=1e-14)
+    directions = moved.directions({"gap": jnp.array(0.7)})
+    assert directions.tolist() == [1.0, 1.0]
+
+
+def test_a_field_moves_with_its_bodies():
+    pair, box = ew.Union(CIRCLE, ew.Translate(ew.Ellipse(1.0, 0.5), (3.0, 0.0))), ew.Box(turn=ew.Angle())
+    wave = ew.PlaneWave("turn")
+    still, turned = (
+        ew.Problem(family, box, ew.CombinedField(ew.Helmholtz(2, 2.0)), wave, "exterior")
+        for family in (pair, ew.Rotate(pair, "turn"))
+    )
+    x = jnp.array([1.5, 2.0])
+    rotated = jnp.array([-x[1], x[0]])
+    first, second = (
+        float(ew.solve(p, turn=angle)(y).real) for p, angle, y in ((still, 0.0, x), (turned, np.pi / 2, rotated))
+    )
+    assert abs(first - second) < 1e-10
+
+
 def test_too_few_nodes_for_a_gap_are_told(caplog):
     problem = ew.Problem(PAIR, OFFSET, ew.SingleLayer(LAPLACE), bipolar(0.05), "exterior")
     near = {"offset": jnp.array([2.05, 0.0])}

@@ -99,7 +99,7 @@ def test_solve(name, data, measured):
     with pytest.raises(ValueError, match="given at the nodes, not between them"):
         solution.density(jnp.array(0.3))
     rule = solution.quadrature
-    fine = rule.position(ew.Graded(3 * rule.num_nodes).grid()[0], family, {}, np.float64)
+    fine = rule.at(ew.Graded(3 * rule.num_nodes).grid()[0], family, {}, np.float64)
     error = jnp.abs(solution(fine.x) - jax.vmap(data)(fine.x))
     measured(f"corners, {name}, {data.__name__}, on the boundary", float(jnp.max(error)), 1e-8)
     assert jnp.max(jnp.abs(solution.residual())) < 1e-8

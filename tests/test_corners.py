@@ -88,7 +88,7 @@ def test_default_position_from_a_corner_agrees_with_the_teardrop_itself():
 
 @eqx.filter_jit
 def place_at(rule, sigma, family):
-    return rule.position(sigma, family, {}, np.float64)
+    return rule.at(sigma, family, {}, np.float64)
 
 
 def test_positions_at_any_coordinate():

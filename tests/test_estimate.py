@@ -11,7 +11,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.evaluation import measure, reference
-from edgewise.quadrature.close import _divided_difference
+from edgewise.quadrature.curves.close import _divided_difference
 from edgewise.testing import damaged
 from tests.members import LAPLACE
 from tests.spoiled import spoiled
@@ -171,9 +171,8 @@ def test_a_wrong_total_charge_counts():
     """It adds a logarithm, which on the curve may be small and far away is not."""
     circle = ew.Problem(ew.Ellipse(1.0, 1.0), None, ew.SingleLayer(LAPLACE), lambda x: x[0], "exterior")
     solution = ew.solve(circle)
-    wrong = dataclasses.replace(
-        solution, strengths=dataclasses.replace(solution.strengths, single=solution.strengths.single + 1e-3)
-    )
+    (layers,) = solution.strengths
+    wrong = dataclasses.replace(solution, strengths=(dataclasses.replace(layers, single=layers.single + 1e-3),))
     # Of a circle of radius one the logarithm is zero on the circle itself.
     assert jnp.max(jnp.abs(wrong.residual())) < 1e-14
     error = float(jnp.abs(wrong(jnp.array([19.0, 0.0])) - solution(jnp.array([19.0, 0.0]))))

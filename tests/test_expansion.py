@@ -11,11 +11,12 @@ from training import changed
 
 import edgewise as ew
 from edgewise.learn.amounts import AngleHarmonics
-from edgewise.learn.collocation import conditioned_systems, rule_on
+from edgewise.learn.collocation import conditioned_systems
 from edgewise.learn.expansion import Expansion
 from edgewise.learn.expansion_training import ExpansionTraining
 from edgewise.learn.networks import unknowns
 from edgewise.learn.waves import degree_costs, orders_of
+from edgewise.quadrature import rule_for
 
 ANGLE, K = ew.Angle(), (1.0, 2.0)
 
@@ -82,7 +83,7 @@ def test_the_harmonics_of_its_angle_add_up_to_a_wave(problem):
     amounts = AngleHarmonics(problem.data.direction.name, orders_of(problem))
     settings, shares = amounts.settings(problem.parameters, np.dtype(float))
     draw = {name: value[0] for name, value in problem.parameters.sample(jax.random.key(1), 1).items()}
-    nodes = rule_on(problem.family, 64).place(problem.family, draw, float)
+    nodes = rule_for(problem.family, 64).place(problem.family, draw, float)
     given = np.stack(
         [problem.data_on(nodes, draw | {n: v[i] for n, v in settings.items()}) for i in range(len(shares))]
     )

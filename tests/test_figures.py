@@ -16,7 +16,7 @@ from figures import bars_of, check_texts
 from known import ELLIPSES, LAYER, WAVES, Beyond, in_waves, known, of_ellipses
 
 from edgewise import plot
-from edgewise.base.ranges import in_words
+from edgewise.base.values import in_words
 from edgewise.geometry.grids import MARGIN
 from edgewise.show import animation, lines, mosaic, training
 from edgewise.show.samples import MARGIN_OF_WAVES, sample_field

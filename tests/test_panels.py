@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from edgewise.quadrature.panels import ORDER, Panels, panel_grid, panel_weights
+from edgewise.quadrature.curves.panels import ORDER, Panels, panel_grid, panel_weights
 
 A, B = 1.3, 0.7
 DIRECTIONS = [-170, -135, -90, -45, -20, -3, 3, 20, 45, 70, 93, 110, 135, 180]

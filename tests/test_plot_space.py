@@ -82,7 +82,8 @@ class Charge:
         return SimpleNamespace(
             family=self.family,
             parameters=ew.Box(t=(0.05, 0.5)),
-            data=None,
+            data=SimpleNamespace(is_wave=False),
+            representation=ew.SingleLayer(ew.Laplace(3)),
             side=self.side,
             exact=True,
             exact_at=lambda points, _: self._field(points),

@@ -91,7 +91,7 @@ def test_a_solution_with_another_density():
     assert jnp.allclose(batch.with_density(batch.density.values)(points), batch(points), atol=1e-13)
     # Fields are linear in the density, but for the constant beside it, which stays.
     twice = batch[1].with_density(2 * batch[1].density.values)
-    constant = batch[1].strengths.polynomial[0]
+    constant = batch[1].strengths[0].polynomial[0]
     assert jnp.allclose(twice(points) - constant, 2 * (batch[1](points) - constant), atol=1e-12)
     assert twice.error_estimate().value > 0.1
     assert "not resolved" in str(twice.result) and repr(twice.result).startswith("Result('not resolved")
@@ -115,7 +115,7 @@ def test_learned_unknowns_get_the_charge_that_is_prescribed(representation):
     unknown = member.representation.charged(member, jnp.arange(33.0))
     n = member.boundary.s.shape[0]
     density = member.representation.density(member.boundary, member.condition, unknown[:n])
-    strengths = member.representation.strengths(member, density, unknown[n:])
+    (strengths,) = member.representation.strengths(member, density, unknown[n:])
     assert isinstance(strengths, Strengths) and strengths.single is not None
     assert jnp.sum(member.step * strengths.single) == pytest.approx(0.7, rel=1e-12)
     assert unknown[-1] == 32

@@ -17,6 +17,7 @@ from edgewise.learn.building import build_network, shape_of
 from edgewise.learn.operator import FitResult, Operator
 from edgewise.paper import space
 from edgewise.paper.space import MEMBERS, WAVES
+from edgewise.solving import systems
 
 BALL = ew.Problem(
     ew.Sphere(),
@@ -80,8 +81,8 @@ def test_errors_in_space_are_those_against_the_series():
 def test_members_that_differ_in_their_data_share_a_matrix(monkeypatch):
     """Three members of two wavenumbers take two matrices, and each has the answer it has alone."""
     assembled = []
-    prepare = ew.systems.prepare
-    monkeypatch.setattr(ew.systems, "prepare", lambda *given: assembled.append(1) or prepare(*given))
+    prepare = systems.prepare
+    monkeypatch.setattr(systems, "prepare", lambda *given: assembled.append(1) or prepare(*given))
     k, ways = [1.0, 0.7, 1.0], jnp.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])
     together = ew.solve(BALL, quadrature=RULE, tol=0.5, k=k, direction=ways)
     assert len(assembled) == 2

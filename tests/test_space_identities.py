@@ -43,9 +43,10 @@ THREE = ("single", "double", "adjoint_double")
 
 def layers(family, nodes, kernel=LAPLACE):
     rule = ew.Duffy(nodes)
-    boundary, panels = (part(family, {}, np.float64) for part in (rule.place, rule.source))
-    rule = rule.ready([(boundary, panels)])
-    return boundary, *(np.asarray(matrix) for matrix in rule.matrices(kernel, THREE, boundary, panels))
+    on = rule.discretise(family, {}, np.float64)
+    batch = jax.tree_util.tree_map(lambda leaf: leaf[None], on)
+    ready = jax.tree_util.tree_map(lambda leaf: leaf[0], batch.with_pairs(batch, None))
+    return on.boundary, *(np.asarray(matrix) for matrix in ready.layers(kernel, *THREE))
 
 
 @functools.cache

@@ -175,21 +175,20 @@ import resource, sys
 import jax, jax.numpy as jnp, numpy as np
 import edgewise as ew
 from edgewise.potentials import Strengths
-from edgewise.potentials.surface_field import SurfaceField, evaluate_space
 ew.enable_x64()
 panels, count, chunk = map(int, sys.argv[1:])
 family, rule = ew.Sphere(), ew.Duffy(16, panels)
 # A density of one, which nobody needs to solve for: its field is 1/|x|.
 strengths = Strengths(rule.place(family, {}, float).jacobian, None, jnp.zeros(0))
-field = SurfaceField(ew.Laplace(3), family, rule, "exterior", {}, strengths)
+field = rule.discretise(family, {}, float).field(ew.Laplace(3), "exterior", strengths)
 fields = jax.tree_util.tree_map(lambda leaf: leaf[None], field)
 direction = np.random.default_rng(0).normal(size=(count, 3))
 points = direction * (np.random.default_rng(1).uniform(3, 4, count) / np.linalg.norm(direction, axis=1))[:, None]
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-evaluate_space(fields, points[: 2 * chunk], "potential", chunk)
+fields.of_members(points[: 2 * chunk], "potential", chunk)
 before = peak()
-values, right = evaluate_space(fields, points, "potential", chunk)
+values, right = fields.of_members(points, "potential", chunk)
 print(before, peak(), float(jnp.max(jnp.abs(values * np.linalg.norm(points, axis=1) - 1))), bool(jnp.all(right)))
 """
 

@@ -321,7 +321,7 @@ REFUSED = {
     "plane patch": (lambda: ew.Surface(lambda s: s).point((0.5, 0.5)), r"returned shape \(2,\).*expected the three"),
     "vector radius": (
         lambda: ew.StarSurface(lambda d: d).point((0.5, 0.5)),
-        r"has shape \(3,\) for one `d`; expected one",
+        r"returned shape \(3,\) for one `d`; expected one",
     ),
     "degree": (lambda: ew.HarmonicSurface(-1), "whole number of at least 0, got -1"),
     "coefficients": (lambda: ew.HarmonicSurface(1, jnp.ones(3)).point((0.5, 0.5)), r"shape \(3,\); expected \(4,\)"),

@@ -15,7 +15,7 @@ from edgewise.learn.operator import FitResult, Operator
 from edgewise.learn.side_by_side import SideBySide, filled
 from edgewise.learn.training import Training
 from edgewise.paper import reproduction
-from edgewise.paper.sweep import Cell, Group, Runner, Sweep, groups_of, recipe_for
+from edgewise.paper.sweep import KINDS, Cell, Group, Runner, Sweep, groups_of, recipe_for
 from edgewise.show.sweep import sweep_figure
 
 SMALL = Sweep(layers=(1,), neurons=(10, 50), p=(10, 50), steps=2, our_steps=1)
@@ -76,7 +76,7 @@ def test_neurons_that_were_filled_in_stay_without_weights(problem):
 def test_errors_are_measured_as_the_paper_measures_them(problem, monkeypatch):
     cells = (Cell(1, 10, 10), Cell(1, 10, 50))
     seen, read = [], Runner._field
-    monkeypatch.setattr(reproduction_sweep, "recipe_for", small)
+    monkeypatch.setattr("edgewise.paper.sweep.recipe_for", small)
     monkeypatch.setattr(Runner, "_field", lambda self, *given: seen.append(given) or read(self, *given))
     record = Runner(SMALL).run(Group("gaussian", cells))
     assert record["cells"] == [[1, 10, 10], [1, 10, 50]] and not any(record["lost"])
@@ -88,7 +88,7 @@ def test_errors_are_measured_as_the_paper_measures_them(problem, monkeypatch):
 def test_every_cell_of_the_paper_is_in_one_group_of_each_kind():
     sweep = Sweep()
     assert len(sweep.cells) == 64 and Cell(3, 100, 50).printed == 0.0158 and Cell(7, 10, 10).printed == 0.0468
-    for kind in sweep.KINDS:
+    for kind in KINDS:
         cells = [cell for group in groups_of(sweep) if group.kind == kind for cell in group.cells]
         assert sorted(cells) == sorted(sweep.cells)
 

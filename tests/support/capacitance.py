@@ -1,19 +1,19 @@
 """Capacitance matrices of conducting spheres in space and of conducting discs in the plane.
 
-A unit charge has the potential 1/(4 pi r) in space and -log r / (2 pi) in the plane (-Laplacian of u = delta), thus a
-lone sphere has C = 4 pi a.
+A unit charge has the potential 1/(4 pi r) in space and -log r / (2 pi) in the plane (-Laplacian of u = delta), thus
+a lone sphere has C = 4 pi a.
 
-Two spheres (Kelvin, Maxwell, Kirchhoff). Give sphere 1 the charge 4 pi a for potential 1. A charge q outside a sphere of
-radius b, at the distance s from its centre, has the image -q b / s at the distance b^2 / s from the centre. The images
-of images go on for ever and fall geometrically; C_i1 is the sum of the charges in sphere i.
+Two spheres (Kelvin, Maxwell, Kirchhoff). Give sphere 1 the charge 4 pi a for potential 1. A charge q outside a sphere
+of radius b, at the distance s from its centre, has the image -q b / s at the distance b^2 / s from the centre. The
+images of images go on for ever and fall geometrically; C_i1 is the sum of the charges in sphere i.
 
 Discs. The bounded potential is, with t_j = (z - c_j) / R_j,
 
     u = v + sum_j (-q_j log|z - c_j| / (2 pi) + Re sum_{n>=1} A_jn t_j^-n),  sum_j q_j = 0,
 
 with the value v at infinity. On disc j, u = V_j. Thus A_jn + conj(B_jn) = 0 for n >= 1, and
-v - q_j log R_j / (2 pi) + Re B_j0 = V_j, where B_jn are the coefficients, in powers of t_j, of what comes from the other
-discs. Then q = C V; C is symmetric and its rows have the sum 0.
+v - q_j log R_j / (2 pi) + Re B_j0 = V_j, where B_jn are the coefficients, in powers of t_j, of what comes from the
+other discs. Then q = C V; C is symmetric and its rows have the sum 0.
 """
 
 from collections.abc import Sequence

@@ -32,7 +32,8 @@ def orders_needed(radii: np.ndarray, centres: np.ndarray) -> int:
     """Return the number of multipoles after which the coefficients are below the rounding error.
 
     All images in disc l lie within rho_l R_l of its centre. Their images in disc j lie within
-    R_j^2 / (distance - rho_l R_l) of the centre of j. The iteration from rho = 0 finds all rho; A_jn falls like rho_j^n.
+    R_j^2 / (distance - rho_l R_l) of the centre of j. The iteration from rho = 0 finds all rho. A_jn falls like
+    rho_j^n.
     """
     distance = np.abs(centres[:, None] - centres[None, :]) + np.diag(np.full(len(radii), np.inf))
     if np.any(distance <= radii[:, None] + radii[None, :]):
@@ -123,7 +124,7 @@ def discs_in_uniform_field(
     incident = np.zeros((len(r), orders + 1), dtype=complex)
     incident[:, 0] = (e[0] - 1j * e[1]) * c
     incident[:, 1] = (e[0] - 1j * e[1]) * r
-    kappa = np.repeat(np.where(np.isinf(ratios), -1.0, (1 - ratios) / (1 + ratios)), orders)
+    kappa = np.repeat(2 / (1 + ratios) - 1, orders)
     size = len(r) * orders
     matrix = kappa[:, None] * others[:, 1:].reshape(size, size).conj()
     a = solve_conjugate(matrix, kappa * incident[:, 1:].ravel().conj()).reshape(len(r), orders)

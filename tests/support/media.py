@@ -10,7 +10,8 @@ wave has the factor c_n, with
     D_n = k H_n'(ka) J_n(k_i a) - ratio k_i H_n(ka) J_n'(k_i a),
 
 and order n of the inside wave has the factor 2i / (pi a D_n) in the plane and i / (k a^2 D_n) in space (with spherical
-functions). The far field u_inf is defined by u_s ~ e^{ikr}/sqrt(r) u_inf in the plane and e^{ikr}/r u_inf in space.
+functions), where J_n(k_i r) may have any scale. The far field u_inf is defined by u_s ~ e^{ikr}/sqrt(r) u_inf in the
+plane and u_s ~ e^{ikr}/r u_inf in space.
 
 Uniform field e.x. An ellipse or ellipsoid with volume V and depolarisation factors L_i (sum 1) has a uniform gradient
 inside, e_i / (1 + (ratio - 1) L_i). Far away u_s ~ p.x / (omega_d |x|^d), omega_2 = 2 pi, omega_3 = 4 pi. The
@@ -36,6 +37,7 @@ SMALLEST = 1e-60
 NEGLIGIBLE = 1e-20
 
 Vector = Sequence[float] | np.ndarray
+Numbers = complex | np.ndarray
 
 
 def _orders_needed(function, z: float, largest: float) -> int:
@@ -57,7 +59,7 @@ def _slope(function, n: np.ndarray, z: complex) -> np.ndarray:
     return (before - function(n + 1, z)) / 2
 
 
-def _spherical(function, n: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _spherical(function, n: int | np.ndarray, z: Numbers) -> np.ndarray:
     """Return the spherical function of integer orders n that belongs to a cylinder function."""
     z = np.where(np.abs(z) < 1e-200, 1e-200, z)
     return np.sqrt(np.pi / 2 / z) * function(n + 0.5, z)
@@ -67,6 +69,41 @@ def _spherical_slope(function, n: np.ndarray, z: complex) -> np.ndarray:
     """Return the derivative of the spherical functions of integer orders n >= 0, in the scale of the function."""
     lower = _spherical(function, np.abs(n - 1), z) - (n + 1) / z * _spherical(function, n, z)
     return np.where(n == 0, -_spherical(function, n * 0 + 1, z), lower)
+
+
+def _flat(nu: Numbers, z: Numbers) -> Numbers:
+    """Return Gamma(nu + 1) (2/z)^nu J_nu(z) by its power series, for |z|^2 / 4 <= nu + 1."""
+    term = total = 1.0 + 0.0 * z * nu
+    for m in range(1, 30):
+        term = -term * (z / 2) ** 2 / (m * (nu + m))
+        total = total + term
+    return total
+
+
+def _is_flat(nu: Numbers, w: complex) -> bool | np.ndarray:
+    """Tell for which orders the wave inside is close to a power of r; J_nu itself could underflow there."""
+    return abs(w) ** 2 / 4 <= nu + 1
+
+
+def _waves_inside(half: float, n: np.ndarray, k: complex, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values and radial derivatives at the radius of what _wave_inside returns; half is 0 or 1/2."""
+    w, nu = k * radius, n + half
+    values, slopes = np.ones(len(n), dtype=complex), np.zeros(len(n), dtype=complex)
+    flat = _is_flat(nu, w)
+    values[flat] = _flat(nu[flat], w)
+    slopes[flat] = n[flat] / radius * values[flat] - k * w / (2 * nu[flat] + 2) * _flat(nu[flat] + 1, w)
+    steep = n[~flat]
+    values[~flat] = jve(steep, w) if half == 0 else _spherical(jve, steep, w)
+    slopes[~flat] = k * (_slope(jve, steep, w) if half == 0 else _spherical_slope(jve, steep, w))
+    return values, slopes
+
+
+def _wave_inside(half: float, n: int, k: complex, radius: float, r: np.ndarray) -> np.ndarray:
+    """Return the wave of order n inside at the distances r, in a scale that depends on n, k and the radius only."""
+    if _is_flat(n + half, k * radius):
+        return (r / radius) ** n * _flat(n + half, k * r)
+    values = jve(n, k * r) if half == 0 else _spherical(jve, n, k * r)
+    return values * np.exp(abs(np.imag(k)) * (r - radius))
 
 
 @dataclass(frozen=True)
@@ -102,8 +139,10 @@ class CircleInTwoMedia:
         r, theta = self._polar(x)
         total = np.zeros(r.shape, dtype=complex)
         for n, c in enumerate(self.inside_coefficients):
-            total += (1 if n == 0 else 2) * 1j**n * c * jve(n, self.k_inside * r) * np.cos(n * theta)
-        return total * np.exp(abs(np.imag(self.k_inside)) * (r - self.radius))
+            total += (
+                (1 if n == 0 else 2) * 1j**n * c * _wave_inside(0, n, self.k_inside, self.radius, r) * np.cos(n * theta)
+            )
+        return total
 
     def far_field(self, directions: np.ndarray) -> np.ndarray:
         """Return u_inf in the directions (m, 2)."""
@@ -118,12 +157,12 @@ def circle_in_two_media(
     k: float, k_inside: complex, ratio: complex, radius: float = 1.0, angle: float = 0.0
 ) -> CircleInTwoMedia:
     """Return the fields of the plane wave with direction (cos angle, sin angle) on a circle around the origin."""
-    z, w = k * radius, k_inside * radius
-    n = np.arange(_orders_needed(jv, z, abs(w)) + 1)
+    z = k * radius
+    n = np.arange(_orders_needed(jv, z, abs(k_inside) * radius) + 1)
     j, dj, h, dh = jv(n, z), _slope(jv, n, z), hankel1(n, z), _slope(hankel1, n, z)
-    b, db = jve(n, w), _slope(jve, n, w)
-    determinant = k * dh * b - ratio * k_inside * h * db
-    outside = (ratio * k_inside * j * db - k * dj * b) / determinant
+    b, db = _waves_inside(0, n, k_inside, radius)
+    determinant = k * dh * b - ratio * h * db
+    outside = (ratio * j * db - k * dj * b) / determinant
     inside = 2j / (np.pi * radius) / determinant
     stop = _stop(outside * h, inside * b)
     return CircleInTwoMedia(k, k_inside, ratio, radius, angle, outside[:stop], inside[:stop])
@@ -171,8 +210,9 @@ class SphereInTwoMedia:
         r, cosine = self._polar(x)
         total = np.zeros(r.shape, dtype=complex)
         for n, p in self._legendre(len(self.inside_coefficients), cosine):
-            total += (2 * n + 1) * 1j**n * self.inside_coefficients[n] * _spherical(jve, n, self.k_inside * r) * p
-        return total * np.exp(abs(np.imag(self.k_inside)) * (r - self.radius))
+            wave = _wave_inside(0.5, n, self.k_inside, self.radius, r)
+            total += (2 * n + 1) * 1j**n * self.inside_coefficients[n] * wave * p
+        return total
 
     def far_field(self, directions: np.ndarray) -> np.ndarray:
         """Return u_inf in the directions (m, 3)."""
@@ -188,13 +228,13 @@ def sphere_in_two_media(
 ) -> SphereInTwoMedia:
     """Return the fields of the plane wave with the given direction on a sphere around the origin."""
     d = np.asarray(direction, dtype=float)
-    z, w = k * radius, k_inside * radius
-    n = np.arange(_orders_needed(lambda n, z: _spherical(jv, n, z), z, abs(w)) + 1)
+    z = k * radius
+    n = np.arange(_orders_needed(lambda n, z: _spherical(jv, n, z), z, abs(k_inside) * radius) + 1)
     j, dj = _spherical(jv, n, z), _spherical_slope(jv, n, z)
     h, dh = _spherical(hankel1, n, z), _spherical_slope(hankel1, n, z)
-    b, db = _spherical(jve, n, w), _spherical_slope(jve, n, w)
-    determinant = k * dh * b - ratio * k_inside * h * db
-    outside = (ratio * k_inside * j * db - k * dj * b) / determinant
+    b, db = _waves_inside(0.5, n, k_inside, radius)
+    determinant = k * dh * b - ratio * h * db
+    outside = (ratio * j * db - k * dj * b) / determinant
     inside = 1j / (k * radius**2) / determinant
     stop = _stop((2 * n + 1) * outside * h, (2 * n + 1) * inside * b)
     return SphereInTwoMedia(k, k_inside, ratio, radius, d / np.linalg.norm(d), outside[:stop], inside[:stop])
@@ -320,7 +360,7 @@ def sphere_in_uniform_field(direction: Vector, ratio: complex, radius: float = 1
 def conductor_polygon_polarisability(n: int, area: float = 1.0) -> float:
     """Return alpha of the conducting regular n-gon: P = -alpha I (ratio -> infinity).
 
-    alpha = tan(pi/n) Gamma(1/n)^4 / (2 pi n Gamma(2/n)^2) * area. It tends to 2 area, the disc, for n -> infinity. It is
-    2 pi times the square of the logarithmic capacity. A hole (ratio -> 0) has P = +alpha I by duality.
+    alpha = tan(pi/n) Gamma(1/n)^4 / (2 pi n Gamma(2/n)^2) * area. It tends to 2 area, the disc, for n -> infinity. It
+    is 2 pi times the square of the logarithmic capacity. A hole (ratio -> 0) has P = +alpha I by duality.
     """
     return float(np.tan(np.pi / n) * np.exp(4 * gammaln(1 / n) - 2 * gammaln(2 / n)) / (2 * np.pi * n) * area)
