@@ -54,7 +54,7 @@ def numpy_trapezoid(solution: ew.Solution, points: np.ndarray) -> np.ndarray:
         part = points[start : start + 1000]
         square = (part[:, :1] - nodes[:, 0]) ** 2 + (part[:, 1:] - nodes[:, 1]) ** 2
         value[start : start + 1000] = np.log(square) @ charges / (-4 * np.pi)
-    return value + float(solution.strengths.polynomial[0])
+    return value + float(solution.strengths[0].polynomial[0])
 
 
 def _points(solution: ew.Solution, count: int, low: float, high: float) -> np.ndarray:

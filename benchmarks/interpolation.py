@@ -25,7 +25,6 @@ from edgewise.base.ranges import Interval
 from edgewise.base.result import Code, Result
 from edgewise.quadrature import AbstractQuadrature
 from edgewise.solution import Solution
-from edgewise.solving.systems import nodal
 
 Kind = Literal["tensor", "smolyak", "degree"]
 # Members that one call of `solve` gets, which holds more of each than is kept, and where there are few; so many polynomials are
@@ -225,7 +224,7 @@ def _solved(problem: ew.Problem, places: np.ndarray, rule: AbstractQuadrature) -
         rows = np.minimum(np.arange(start, start + piece), len(places) - 1)
         # The rule is the caller's: how far the density settles on it is not looked into again.
         solution = ew.solve(problem, quadrature=rule, tol=1e-2, **members_at(problem, places[rows]))
-        density, polynomial = solution.density.values, solution.strengths.polynomial  # pyright: ignore
+        density, polynomial = solution.density.values, solution.strengths[0].polynomial  # pyright: ignore
         found.append(np.concatenate([np.asarray(density).reshape(piece, -1), np.asarray(polynomial)], axis=1))
     return np.concatenate(found)[: len(places)]
 
@@ -237,6 +236,6 @@ def _read(problem: ew.Problem, rule: AbstractQuadrature, parameters: dict[str, A
         unknowns = member.boundary.s.shape[0] * member.condition.channels
         density = found[:unknowns] if member.condition.channels == 1 else found[:unknowns].reshape(2, -1)
         strengths = member.representation.strengths(member, density, found[unknowns:])
-        return nodal(rule, member.boundary, density), member.boundary, strengths
+        return rule.density(member.boundary, density), member.boundary, strengths
 
     return jax.vmap(one)(parameters, found)

@@ -15,10 +15,10 @@ def run(quick: bool) -> dict[str, Any]:
     t = jnp.linspace(1, 2, members)
 
     def predicted():
-        return operator(t=t).strengths.single
+        return operator(t=t).strengths[0].single
 
     def solved():
-        return ew.solve(operator.problem, t=t, quadrature=operator.quadrature).strengths.single
+        return ew.solve(operator.problem, t=t, quadrature=operator.quadrature).strengths[0].single
 
     seconds, values = compete({"operator": predicted, "solve": solved}, repeats)
     median = medians(seconds)

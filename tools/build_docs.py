@@ -33,9 +33,9 @@ PAGES = {
     "curves": ("Curves", "Boundaries in the plane. Any number may be a parameter's name.", "StarCurve Curve FourierCurve Ellipse Kite Polygon Teardrop Airfoil"),
     "surfaces": ("Surfaces", "Boundaries in space. Any number may be a parameter's name.", "Sphere Ellipsoid Torus StarSurface HarmonicSurface Revolution HalfBalls Cuboid Surface Patch"),
     "moved": ("Moved and joined", "For curves and surfaces alike.", "Translate Rotate Scale Union"),
-    "equations": ("Equations", "Kernels: fundamental solutions, with their signs.", "Laplace Helmholtz ModifiedHelmholtz Biharmonic AbstractKernel testing.check_kernel testing.KernelReport testing.laplacian"),
-    "representations": ("Representations", "How a field is made from a density, and which equation the density solves.", "SingleLayer DoubleLayer CombinedField NullField Direct LayerPair"),
-    "conditions": ("Conditions and data", "What is prescribed on the boundary.", "Dirichlet Neumann Robin Clamped PlaneWave PointSource BoundaryValues"),
+    "equations": ("Equations", "Kernels: fundamental solutions, with their signs.", "Laplace Helmholtz ModifiedHelmholtz Biharmonic Stokes AbstractKernel testing.check_kernel testing.KernelReport testing.laplacian"),
+    "representations": ("Representations", "How a field is made from a density, and which equation the density solves.", "SingleLayer DoubleLayer CombinedField NullField Direct LayerPair TwoMedia"),
+    "conditions": ("Conditions and data", "What is prescribed on the boundary.", "Dirichlet Neumann Robin Clamped Transmission PlaneWave PointSource UniformField BoundaryValues"),
     "rules": ("Rules", "How an integral over a boundary is computed. `solve` chooses one where none is named.", "Kress Graded Duffy Trapezoid Uniform MonteCarlo"),
     "files": ("Files", "For other programs.", "write to_xarray"),
     "operators": ("Operators", "Networks that give the density of every member.", "fit Operator load pretrained recipe Recipe learn.recipes.NetworkRecipe learn.recipes.CollocationRecipe learn.recipes.OptimiserRecipe learn.recipes.ValidationRecipe testing.damaged"),
@@ -43,7 +43,7 @@ PAGES = {
 }  # fmt: skip
 # Methods for users. Those of other classes are what the library itself calls.
 METHODS = {
-    "Solution": "__call__ gradient total incident far_field cross_section at_infinity residual error_estimate refine factorise",
+    "Solution": "__call__ gradient total incident far_field cross_section at_infinity charge dipole force torque pressure residual error_estimate refine factorise",
     "Operator": "__call__ save",
     "Box": "sample",
     "AbstractKernel": "log_part smooth_part radial singularity rate has_constants",
