@@ -249,3 +249,14 @@ def test_a_dielectric_ellipsoid(measured):
     truth = media.ellipsoid_polarisability(axes, ratio) @ np.array(direction)
     error = np.abs(solution.dipole() - truth).max() / np.abs(truth).max()
     measured("dielectric ellipsoid, polarisability, relative", error, 1e-6)
+
+
+@pytest.mark.slow
+def test_a_cube_of_high_contrast(measured):
+    """It has the polarisability of the conducting cube, for each of its unit volumes."""
+    media_in_space = ew.TwoMedia(ew.Laplace(3), ew.Laplace(3))
+    wave, condition = ew.UniformField((1.0, 0.0, 0.0)), ew.Transmission(1e8)
+    problem = ew.Problem(ew.Cuboid(1.0, 1.0, 1.0), None, media_in_space, wave, "both", condition=condition)
+    solution = ew.solve(problem, quadrature=ew.Duffy(12), tol=1e-2)
+    error = abs(-solution.dipole()[0] / media.CUBE_CONDUCTOR_POLARISABILITY - 1)
+    measured("cube of contrast 1e8 against the conductor", error, 1e-4)
