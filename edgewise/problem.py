@@ -297,22 +297,13 @@ class Problem(eqx.Module):
             return "a velocity", "jnp.array([0.0, 0.0, 1.0])" if self.family.in_space else "jnp.array([1.0, 0.0])"
         return "one number", "..."
 
-    def incident_at(self, points: Array, boundary: Boundary, parameters: Mapping[str, Array]) -> Array:
-        """The incident wave of one member at points (..., d).
-
-        Where two media meet, it is 0 in the medium that the wave does not come from.
-        """
+    def incident_at(self, points: Array, parameters: Mapping[str, Array]) -> Array:
+        """The incident wave of one member at points (..., d), as it travels in the medium outside."""
         if not isinstance(self.data, AbstractWave):
             raise ValueError("This problem has no incident wave. Write `Problem(..., data=PlaneWave(direction))`.")
-        wave, regions = bind(self.data, parameters), self._regions(parameters)
-        flat = points.reshape(-1, points.shape[-1])
-        values = jax.vmap(lambda x: wave.value(x, regions[0].kernel))(flat)
-        if len(regions) > 1:
-            seen = jax.vmap(boundary.holds)(flat)
-            within = wave.comes_from_inside(boundary)
-            inner = jax.vmap(lambda x: wave.value(x, regions[1].kernel))(flat)
-            values = jnp.where(seen == within, jnp.where(within, inner, values), 0)
-        return values.reshape(points.shape[:-1])
+        wave, kernel = bind(self.data, parameters), self._regions(parameters)[0].kernel
+        flat = jax.vmap(lambda x: wave.value(x, kernel))(points.reshape(-1, points.shape[-1]))
+        return flat.reshape(points.shape[:-1])
 
     def _regions(self, parameters: Mapping[str, Array]) -> tuple[Region, ...]:
         return bind(self.representation, parameters).regions(self.side)

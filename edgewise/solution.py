@@ -93,21 +93,18 @@ class Solution(eqx.Module):
 
         Where two media meet, it is 0 in the medium that the wave does not come from.
         """
-        points = self._points(points)
-        parameters, _ = self._with_member_axis()
-        boundary = self._with_axis(self.boundary)
-        values = jax.vmap(lambda b, p: self.problem.incident_at(points, b, p))(boundary, parameters)
-        return values if self.batched else values[0]
+        outside, inside = self._incident(points)
+        return outside + inside
+
+    def incident_outside(self, points: Any) -> Inexact[Array, "..."]:
+        """What `total` adds to the solution: the incident wave, but 0 inside penetrable bodies, where it is whole."""
+        return self._incident(points)[0]
 
     def total(
         self, points: Any, *, outside: Literal["nan", "error"] = "nan", chunk: int | None = None
     ) -> Inexact[Array, "..."]:
         """Incident plus scattered field at points of shape (..., d); inside a penetrable body the field there."""
-        scattered = self(points, outside=outside, chunk=chunk)
-        if not self.problem.condition.jumps:
-            return self.incident(points) + scattered
-        # Inside the bodies the field is whole already.
-        return jnp.where(self._are_inside(points), 0, self.incident(points)) + scattered
+        return self.incident_outside(points) + self(points, outside=outside, chunk=chunk)
 
     def charge(self) -> Inexact[Array, "... bodies"]:
         """The charge of every curve or body, for Laplace's equation.
@@ -364,25 +361,38 @@ class Solution(eqx.Module):
             value, right = jnp.where(right.reshape(shape), value, inner), right | within
         return value, right
 
-    def _source_inside(self, points: Array, quantity: Quantity) -> Inexact[Array, "b m ..."]:
-        """What a source inside a body adds to the field there; 0 for waves from outside."""
+    def _incident(self, points: Any) -> tuple[Inexact[Array, "..."], Inexact[Array, "..."]]:
+        """The incident wave outside of penetrable bodies, and inside them; each 0 on the other side."""
+        points = self._points(points)
+        parameters, _ = self._with_member_axis()
+        values = jax.vmap(lambda p: self.problem.incident_at(points, p), axis_size=self._members)(parameters)
+        within = jnp.zeros_like(values)
+        if self.problem.condition.jumps:
+            flat = points.reshape(-1, points.shape[-1])
+            outside = self._fields()[0].of_members(flat, "potential")[1].reshape(values.shape)
+            comes_from_inside = self._sources_are_inside().reshape(-1, *[1] * (values.ndim - 1))
+            within = jnp.where(outside, 0, self._source_inside(flat, "potential").reshape(values.shape))
+            values = jnp.where(outside & ~comes_from_inside, values, 0)
+        return (values, within) if self.batched else (values[0], within[0])
+
+    def _sources_are_inside(self) -> Bool[Array, " b"]:
+        """For each member, whether the incident wave comes from inside a body."""
 
         def one(boundary, parameters):
-            region = bind(self.problem.representation, parameters).regions(self.problem.side)[1]
-            wave: Any = bind(self.problem.data, parameters)
-            function = wave.gradient if quantity == "gradient" else wave.value
-            values = jax.vmap(lambda x: function(x, region.kernel))(points)
-            return jnp.where(wave.comes_from_inside(boundary), values, 0)
+            return bind(self.problem.data, parameters).comes_from_inside(boundary)
 
         return jax.vmap(one)(self._with_axis(self.boundary), self._with_member_axis()[0])
 
-    def _are_inside(self, points: Any) -> Bool[Array, "..."]:
-        """Which points the field inside answers for; as many as the field has."""
-        points = self._points(points)
-        inside = self._fields()[1].of_members(points.reshape(-1, points.shape[-1]), "potential")[1]
-        outside = self._fields()[0].of_members(points.reshape(-1, points.shape[-1]), "potential")[1]
-        found = (inside & ~outside).reshape(-1, *points.shape[:-1])
-        return found if self.batched else found[0]
+    def _source_inside(self, points: Array, quantity: Quantity) -> Inexact[Array, "b m ..."]:
+        """What a source inside a body adds to the field there; 0 for waves from outside."""
+
+        def one(is_inside, parameters):
+            region = bind(self.problem.representation, parameters).regions(self.problem.side)[1]
+            wave: Any = bind(self.problem.data, parameters)
+            function = wave.gradient if quantity == "gradient" else wave.value
+            return jnp.where(is_inside, jax.vmap(lambda x: function(x, region.kernel))(points), 0)
+
+        return jax.vmap(one)(self._sources_are_inside(), self._with_member_axis()[0])
 
     def _integrals(self, integrand: Any) -> Inexact[Array, "..."]:
         """The integrals of a function over every body, with a member axis in a batch.

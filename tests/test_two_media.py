@@ -154,6 +154,9 @@ def test_a_source_inside_a_body():
     truth = jax.vmap(lambda x: Helmholtz(2, 2.0).fundamental(x - jnp.array([0.2, 0.1])))(points)
     assert np.allclose(solution(points), truth, atol=1e-8)
     assert np.allclose(solution.total(points), truth, atol=1e-8)
+    # The wave itself is inside, and is part of the field there.
+    assert np.allclose(solution.incident(points), np.where([True, True, False], truth, 0), atol=1e-8)
+    assert np.all(solution.incident_outside(points) == 0)
 
 
 def test_derivatives_in_every_number():

@@ -129,7 +129,7 @@ def field_table(
     proven."""
     values: dict[str, Any] = {"u": solution(points)}
     if total and solution.problem.data.is_wave:
-        values["total"] = values["u"] + solution.incident(points)
+        values["total"] = values["u"] + solution.incident_outside(points)
     arrays = {name: with_members(value, solution) for name, value in values.items()}
     known = None if errors is None else np.atleast_1d(np.asarray(errors))
     # Where nodes are too few to tell, an error is infinite, and nothing is proven.

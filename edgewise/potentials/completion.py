@@ -1,7 +1,7 @@
 """What is added to a double layer, which cannot make every field by itself: not that of a charge, for example."""
 
 import abc
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -22,8 +22,10 @@ from edgewise.quadrature import Side, Strengths
 class AbstractCompletion(eqx.Module):
     """What stands beside D φ, so that the equation for φ has one solution."""
 
-    layers: ClassVar[tuple[Layer, ...]] = ()
-    """The layers that its equation takes beside the double layer's own."""
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers that its equation takes beside the double layer's own."""
+        return ()
 
     @abc.abstractmethod
     def equation(self, member: Member, matrix: Any, scale: Array, layers: tuple[Any, ...]) -> Any:
@@ -96,7 +98,9 @@ class Constant(AbstractCompletion):
 class MeanCharge(AbstractCompletion):
     """u = D φ + (mean of φ) S 1, for Laplace's equation outside a body in space: a double layer has no charge."""
 
-    layers = ("single",)
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return ("single",)
 
     def equation(self, member: Member, matrix: Any, scale: Array, layers: tuple[Any, ...]) -> Any:
         (single,) = layers
@@ -117,6 +121,13 @@ class Flow(AbstractCompletion):
     for data that meet the condition. Where there are holes, u = D φ - S φ inside.
     """
 
+    has_force: bool = eqx.field(static=True)
+    """Whether the single layer is there: outside, and where there are holes."""
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return ("single",) if self.has_force else ()
+
     def equation(self, member: Member, matrix: Any, scale: Array, layers: tuple[Any, ...]) -> Any:
         if layers:
             matrix = matrix + _sign(member) * layers[0]
@@ -136,32 +147,22 @@ class Flow(AbstractCompletion):
         return jnp.append(data, jnp.zeros(free, data.dtype))
 
     def strengths(self, member: Member, density: Array, polynomial: Array) -> Strengths:
-        single = _sign(member) * density * member.boundary.jacobian if _takes_single(member) else None
+        single = _sign(member) * density * member.boundary.jacobian if self.has_force else None
         return Strengths(single, density, polynomial)
 
     def unknown(self, member: Member, layers: Strengths) -> Array:
         return jnp.append(super().unknown(member, layers), layers.polynomial)
 
 
-class FlowWithForce(Flow):
-    """`Flow` where the single layer is there: outside, and where there are holes."""
-
-    layers = ("single",)
-
-
 def _sign(member: Member) -> float:
     return -1.0 if member.side == "interior" else 1.0
-
-
-def _takes_single(member: Member) -> bool:
-    return member.side == "exterior" or member.boundary.components > 1
 
 
 def completion_of(kernel: AbstractKernel, member: Member) -> AbstractCompletion:
     """What the double layer of this kernel lacks for this problem."""
     side: Side = member.side
     if kernel.value_shape:
-        return FlowWithForce() if _takes_single(member) else Flow()
+        return Flow(has_force=side == "exterior" or member.boundary.components > 1)
     if kernel.polynomials:
         return Constant()
     return MeanCharge() if kernel.has_constants and side == "exterior" else Nothing()

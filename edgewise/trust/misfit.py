@@ -1,6 +1,6 @@
 """What a field misses of its boundary condition, anywhere on the boundary."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Inexact
 
 from edgewise.base.named import bind
 from edgewise.geometry import Boundary
-from edgewise.potentials import AbstractCondition, Strengths
+from edgewise.potentials import Strengths
 from edgewise.problem import Problem
 from edgewise.quadrature import AbstractField, AbstractQuadrature, Quantity
 
@@ -34,29 +34,31 @@ def misfit(
     The misfit has one row for every number that the condition prescribes. Where curves bend between the nodes of a
     density, a field may take a point of the boundary for one on the wrong side.
     """
-    condition = bind(problem.condition, parameters)
-    value_weight = condition.value_weight(boundary, parameters).astype(boundary.x.dtype)
-    wanted: tuple[Quantity, ...] = ("potential",) * condition.takes_value + ("gradient",) * condition.takes_flux
-    values, fluxes, there = [], [], jnp.ones(len(boundary.x), bool)
-    for field in fields:
+    there = []
+
+    def read(field, wanted):
         *found, seen = field.at_points(boundary.x, *wanted)
-        there = there & seen
-        if condition.takes_value:
-            values.append(found[0])
-        if condition.takes_flux:
-            fluxes.append(jnp.sum(found[-1] * boundary.normal, axis=-1))
-    return _missed(problem, condition, value_weight, values, fluxes, boundary, parameters), there
+        there.append(seen)
+        return found
+
+    missed = _missed(problem, fields, read, boundary, parameters)
+    return missed, jnp.all(jnp.stack(there), axis=0)
 
 
 def _missed(
     problem: Problem,
-    condition: AbstractCondition,
-    weight: Array,
-    values: list[Array],
-    fluxes: list[Array],
+    fields: tuple[Any, ...],
+    read: Callable[[Any, tuple[Quantity, ...]], list[Array]],
     boundary: Boundary,
     parameters: Mapping[str, Array],
 ) -> Inexact[Array, "c n"]:
+    """The misfit of fields whose quantities at the nodes `read` gives."""
+    condition = bind(problem.condition, parameters)
+    weight = condition.value_weight(boundary, parameters).astype(boundary.x.dtype)
+    wanted: tuple[Quantity, ...] = ("potential",) * condition.takes_value + ("gradient",) * condition.takes_flux
+    found = [read(field, wanted) for field in fields]
+    values = [parts[0] for parts in found if condition.takes_value]
+    fluxes = [jnp.sum(parts[-1] * boundary.normal, axis=-1) for parts in found if condition.takes_flux]
     if problem.representation.kernel.value_shape:
         made = values[0].T
     else:
@@ -73,15 +75,10 @@ def misfits_in_space(
         own = jax.tree_util.tree_map(lambda leaf, i=i: leaf[i : i + 1], fields)
         member = {name: jnp.asarray(value)[i] for name, value in parameters.items()}
         boundary = finer.place(problem.family, member, fields[0].polynomial.real.dtype)
-        condition = bind(problem.condition, member)
-        weight = condition.value_weight(boundary, member)
-        values, fluxes = [], []
-        for field in own:
-            if condition.takes_value:
-                values.append(field.of_members(boundary.x, "potential")[0][0])
-            if condition.takes_flux:
-                slope = field.of_members(boundary.x, "gradient")[0][0]
-                fluxes.append(jnp.sum(slope * boundary.normal, axis=-1))
-        missed = _missed(problem, condition, weight, values, fluxes, boundary, member)
+
+        def read(field, wanted, x=boundary.x):
+            return [field.of_members(x, quantity)[0][0] for quantity in wanted]
+
+        missed = _missed(problem, own, read, boundary, member)
         found.append(missed if len(missed) > 1 else missed[0])
     return found
